@@ -128,8 +128,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Calendar, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -166,14 +166,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of document, window, calendar, display alarm, mail alarm, sound alarm and
-            others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -207,8 +206,7 @@ def count(
     """Count objects of one class in Calendar, filtered. SAFE, reads.
 
     Args:
-        element: One of document, window, calendar, display alarm, mail alarm, sound alarm and
-            others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -241,11 +239,10 @@ def make(
     """Make an object of one class in Calendar. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of document, window, calendar, display alarm, mail alarm, sound alarm and
-            others.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -264,8 +261,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Calendar. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -280,10 +277,10 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Calendar. MODIFY, opens a document.
 
     Args:
-        target: A file or a list of a file.
+        target: Which files to open.
 
     Returns:
-        A document or a list of a document.
+        The answer, one or more documents.
     """
     return APP.call(open, target=target)
 
@@ -303,9 +300,9 @@ def close(
     """Close documents, windows or tabs of Calendar. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which documents or windows to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -328,9 +325,9 @@ def print(
     """Print files or objects with Calendar. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which documents, windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -344,7 +341,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Calendar. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -358,7 +355,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Calendar. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -382,9 +379,9 @@ def duplicate(
     """Duplicate objects of Calendar. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -394,10 +391,10 @@ def exists(target: Any) -> bool:
     """Say whether an object exists in Calendar. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -414,15 +411,15 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Calendar to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
 
 @tool(event="wrbtaec8", level="MODIFY", jxa="reloadCalendars", params={})
 def reload_calendars() -> None:
-    """Reload calendars in Calendar. MODIFY, changes something."""
+    """Fetch all calendars again from their servers. MODIFY, changes something."""
     return APP.call(reload_calendars)
 
 
@@ -433,10 +430,10 @@ def reload_calendars() -> None:
     params={"to": Param("to", "wre5", "view type")},
 )
 def switch_view(*, to: ViewType) -> None:
-    """Switch view in Calendar. SAFE, changes the view only.
+    """Show Calendar by day, week or month. SAFE, changes the view only.
 
     Args:
-        to: Day view, week view or month view.
+        to: The view to show.
     """
     return APP.call(switch_view, to=to)
 
@@ -445,20 +442,20 @@ def switch_view(*, to: ViewType) -> None:
     event="wrbtaec9", level="SAFE", jxa="viewCalendar", params={"at": Param("at", "wtdt", "date")}
 )
 def view_calendar(*, at: str) -> None:
-    """View calendar in Calendar. SAFE, changes the view only.
+    """Show a date in the window of Calendar. SAFE, changes the view only.
 
     Args:
-        at: A date.
+        at: The date to show, in ISO 8601.
     """
     return APP.call(view_calendar, at=at)
 
 
 @tool(event="GURLGURL", level="MODIFY", jxa="geturl", params={"target": Param("", "----", "text")})
 def get_url(target: str) -> None:
-    """GetURL, given text, in Calendar. MODIFY, opens a URL.
+    """Open a URL with Calendar. MODIFY, opens a URL.
 
     Args:
-        target: Text.
+        target: Which URL to open.
     """
     return APP.call(get_url, target=target)
 
@@ -469,10 +466,10 @@ def get_url(target: str) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def show(target: Ref | ListOf[Ref]) -> None:
-    """Show an object or a list of an object in Calendar. SAFE, changes the view only.
+    """Show one or more events in Calendar. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which events to show.
     """
     return APP.call(show, target=target)
 
@@ -515,9 +512,9 @@ def list_events(calendar: Ref, *, start: str, end: str) -> ListOf[Mapping[str, A
     """List the events of a calendar that start between two times. SAFE, reads.
 
     Args:
-        calendar: Reference to a calendar.
-        start: A date.
-        end: A date.
+        calendar: Which calendar to look in.
+        start: When it starts.
+        end: When it ends.
 
     Returns:
         A row an object, its reference under ref.
@@ -554,11 +551,11 @@ def make_event(
     """Make an event in a calendar. MODIFY, makes something new.
 
     Args:
-        calendar: Reference to a calendar.
-        summary: Text.
-        start: A date.
-        end: A date.
-        location: Text.
+        calendar: Which calendar to put it in.
+        summary: The summary to give it.
+        start: When it starts.
+        end: When it ends.
+        location: The location to give it.
 
     Returns:
         Reference to what was made.
@@ -585,8 +582,8 @@ def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """List the events of a calendar whose title contains some words. SAFE, reads.
 
     Args:
-        calendar: Reference to a calendar.
-        text: Text.
+        calendar: Which calendar to look in.
+        text: The words to look for.
 
     Returns:
         A row an object, its reference under ref.
@@ -609,7 +606,7 @@ def read_event(event: Ref) -> Any:
     """Return what an event is about title, times, place and notes. SAFE, reads.
 
     Args:
-        event: Reference to an event.
+        event: Which event to act on.
 
     Returns:
         The value, or the properties by name.
@@ -632,9 +629,9 @@ def reschedule(event: Ref, *, start: str, end: str) -> None:
     """Give an event new times. MODIFY, sets start date.
 
     Args:
-        event: Reference to an event.
-        start: A date.
-        end: A date.
+        event: Which event to act on.
+        start: When it starts.
+        end: When it ends.
     """
     return APP.call(reschedule, event=event, start=start, end=end)
 
@@ -650,8 +647,8 @@ def set_location(event: Ref, *, location: str) -> None:
     """Say where an event takes place. MODIFY, sets location.
 
     Args:
-        event: Reference to an event.
-        location: Text.
+        event: Which event to act on.
+        location: The location to give it.
     """
     return APP.call(set_location, event=event, location=location)
 
@@ -672,7 +669,7 @@ def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
     """List who is invited to an event, and whether they come. SAFE, reads.
 
     Args:
-        event: Reference to an event.
+        event: Which event to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -696,7 +693,7 @@ def add_alert(event: Ref, *, minutes: int) -> Ref:
     """Add an alert to an event. MODIFY, makes something new.
 
     Args:
-        event: Reference to an event.
+        event: Which event to put it in.
         minutes: Minutes from the start -15 is a quarter of an hour before.
 
     Returns:
@@ -717,7 +714,7 @@ def make_calendar(name: str) -> Ref:
     """Make a calendar. MODIFY, makes something new.
 
     Args:
-        name: Text.
+        name: The name to give it.
 
     Returns:
         Reference to what was made.
@@ -736,7 +733,7 @@ def show_day(day: str) -> None:
     """Show a day in the window of Calendar. SAFE, changes the view only.
 
     Args:
-        day: A date.
+        day: The day to show.
     """
     return APP.call(show_day, day=day)
 
@@ -886,26 +883,27 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'calendars[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
-        '"attendee", "event"]}, '
+        '"attendee", "event"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
-        '"attendee", "event"]}, '
+        '"attendee", "event"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -917,10 +915,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
-        '"attendee", "event"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"attendee", "event"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -929,13 +928,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as calendars[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
+        '~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -945,41 +945,46 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
+        'as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
+        'print, an absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
         '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"print_dialog": {"type": "boolean"}'
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'calendars[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'calendars[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as calendars[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -988,8 +993,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'calendars[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as calendars[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "reload_calendars": Schema(
@@ -998,22 +1004,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "switch_view": Schema(
         '{"type": "object", "properties": {'
-        '"to": {"type": "string", "enum": ["day view", "week view", "month view"]}'
+        '"to": {"type": "string", "enum": ["day view", "week view", "month view"], "description": "The view to show"}'
         '}, "required": ["to"], "additionalProperties": false}',
     ),
     "view_calendar": Schema(
         '{"type": "object", "properties": {'
-        '"at": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '"at": {"type": "string", "format": "date-time", "description": "The date to show, in ISO 8601"}'
         '}, "required": ["at"], "additionalProperties": false}',
     ),
     "get_url": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}'
+        '"target": {"type": "string", "description": "Which URL to open"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "show": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which events to show, such as '
+        'calendars[0].events[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list_calendars": Schema(
@@ -1022,18 +1029,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_events": Schema(
         '{"type": "object", "properties": {'
-        '"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, '
-        '"start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
-        '"end": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '"calendar": {"type": "string", "description": "Which calendar to look in, such as calendars[0]"}, '
+        '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
         '}, "required": ["calendar", "start", "end"], "additionalProperties": false}',
     ),
     "make_event": Schema(
         '{"type": "object", "properties": {'
-        '"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, '
-        '"summary": {"type": "string"}, '
-        '"start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
-        '"end": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
-        '"location": {"type": "string"}'
+        '"calendar": {"type": "string", "description": "Which calendar to put it in, such as calendars[0]"}, '
+        '"summary": {"type": "string", "description": "The summary to give it"}, '
+        '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}, '
+        '"location": {"type": "string", "description": "The location to give it"}'
         '}, "required": ["calendar", "summary", "start", "end"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1042,36 +1049,36 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_events": Schema(
         '{"type": "object", "properties": {'
-        '"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, '
-        '"text": {"type": "string"}'
+        '"calendar": {"type": "string", "description": "Which calendar to look in, such as calendars[0]"}, '
+        '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["calendar", "text"], "additionalProperties": false}',
     ),
     "read_event": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"event": {"type": "string", "description": "Which event to act on, such as calendars[0].events[0]"}'
         '}, "required": ["event"], "additionalProperties": false}',
     ),
     "reschedule": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
-        '"end": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '"event": {"type": "string", "description": "Which event to act on, such as calendars[0].events[0]"}, '
+        '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
         '}, "required": ["event", "start", "end"], "additionalProperties": false}',
     ),
     "set_location": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"location": {"type": "string"}'
+        '"event": {"type": "string", "description": "Which event to act on, such as calendars[0].events[0]"}, '
+        '"location": {"type": "string", "description": "The location to give it"}'
         '}, "required": ["event", "location"], "additionalProperties": false}',
     ),
     "list_guests": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"event": {"type": "string", "description": "Which event to look in, such as calendars[0].events[0]"}'
         '}, "required": ["event"], "additionalProperties": false}',
     ),
     "add_alert": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"event": {"type": "string", "description": "Which event to put it in, such as calendars[0].events[0]"}, '
         '"minutes": {"type": "integer", "description": "Minutes from the start; -15 is a quarter of an hour before"}'
         '}, "required": ["event", "minutes"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1081,7 +1088,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_calendar": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string"}'
+        '"name": {"type": "string", "description": "The name to give it"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1090,7 +1097,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "show_day": Schema(
         '{"type": "object", "properties": {'
-        '"day": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '"day": {"type": "string", "format": "date-time", "description": "The day to show, in ISO 8601"}'
         '}, "required": ["day"], "additionalProperties": false}',
     ),
 }

@@ -252,8 +252,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Finder, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -290,13 +290,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of item, container, disk, folder, file, alias file and others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -330,7 +330,7 @@ def count(
     """Count objects of one class in Finder, filtered. SAFE, reads.
 
     Args:
-        element: One of item, container, disk, folder, file, alias file and others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -363,10 +363,10 @@ def make(
     """Make an object of one class in Finder. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of item, container, disk, folder, file, alias file and others.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        to: Reference to an object.
+        to: The file or folder that an alias leads to.
 
     Returns:
         Reference to what was made.
@@ -385,8 +385,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Finder. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -410,9 +410,9 @@ def open(
     command file or a workflow runs it.
 
     Args:
-        target: Reference to an object or a list of an object.
-        using: Reference to an object.
-        with_properties: A record.
+        target: Which objects to open.
+        using: The app to open them with, such as applicationFiles 0 .
+        with_properties: Settings to use, by name.
     """
     return APP.call(open, target=target, using=using, with_properties=with_properties)
 
@@ -429,8 +429,8 @@ def print(target: Ref | ListOf[Ref], *, with_properties: Mapping[str, Any] | Non
     """Print files or objects with Finder. MODIFY, prints.
 
     Args:
-        target: Reference to an object or a list of an object.
-        with_properties: A record.
+        target: Which objects to print.
+        with_properties: Settings to use, by name.
     """
     return APP.call(print, target=target, with_properties=with_properties)
 
@@ -451,7 +451,7 @@ def activate(target: Ref | ListOf[Ref] | None = None) -> None:
     """Bring Finder to the front. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to activate.
     """
     return APP.call(activate, target=target)
 
@@ -465,7 +465,7 @@ def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Finder. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to close.
     """
     return APP.call(close, target=target)
 
@@ -481,14 +481,14 @@ def close(target: Ref | ListOf[Ref]) -> None:
     result="integer",
 )
 def data_size(target: Ref | ListOf[Ref], *, as_: str | None = None) -> int:
-    """Data size an object or a list of an object in Finder. Returns a whole number. SAFE, reads.
+    """Return the size of files or folders in bytes. SAFE, reads.
 
     Args:
-        target: Reference to an object or a list of an object.
-        as_: A class name.
+        target: Which objects to return the data size of.
+        as_: The kind of number to answer.
 
     Returns:
-        A whole number.
+        The answer, a whole number.
     """
     return APP.call(data_size, target=target, as_=as_)
 
@@ -503,10 +503,10 @@ def delete(target: Ref | ListOf[Ref]) -> Ref:
     """Move files or folders to the trash with Finder. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(delete, target=target)
 
@@ -534,14 +534,14 @@ def duplicate(
     """Duplicate objects of Finder. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        replacing: True or false.
-        routing_suppressed: True or false.
-        exact_copy: True or false.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        replacing: Whether to replace what has the same name.
+        routing_suppressed: Whether to keep items where they are put, also in special folders.
+        exact_copy: Whether to keep owner and rights.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(
         duplicate,
@@ -563,10 +563,10 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in Finder. SAFE, reads.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -594,14 +594,14 @@ def move(
     """Move files or folders to another folder with Finder. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        replacing: True or false.
-        positioned_at: A list of any value.
-        routing_suppressed: True or false.
+        target: Which objects to move.
+        to: Where to put it.
+        replacing: Whether to replace what has the same name.
+        positioned_at: Where in the window, x and y of each item.
+        routing_suppressed: Whether to keep items where they are put, also in special folders.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(
         move,
@@ -619,17 +619,17 @@ def move(
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def select(target: Ref | ListOf[Ref]) -> None:
-    """Select an object or a list of an object in Finder. SAFE, changes the view only.
+    """Select files or folders in Finder. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to select.
     """
     return APP.call(select, target=target)
 
 
 @tool(event="misccopy", level="MODIFY", params={})
 def copy() -> None:
-    """Copy in Finder. MODIFY, edits or uses the clipboard."""
+    """Copy what is selected in Finder to the clipboard. MODIFY, edits or uses the clipboard."""
     return APP.call(copy)
 
 
@@ -647,11 +647,11 @@ def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
     the verb misleads.
 
     Args:
-        target: Reference to an object or a list of an object.
-        by: A property.
+        target: Which objects to sort.
+        by: Which property to sort by.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(sort, target=target, by=by)
 
@@ -666,11 +666,11 @@ def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
     },
 )
 def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
-    """Clean up an object or a list of an object in Finder. MODIFY, arranges icons.
+    """Arrange the icons of a window or the desktop in Finder. MODIFY, arranges icons.
 
     Args:
-        target: Reference to an object or a list of an object.
-        by: A property.
+        target: The windows to arrange, such as windows 0 .
+        by: Which property to clean up by.
     """
     return APP.call(clean_up, target=target, by=by)
 
@@ -681,10 +681,10 @@ def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def eject(target: Ref | ListOf[Ref] | None = None) -> None:
-    """Eject an object or a list of an object in Finder. MODIFY, unmounts a volume.
+    """Eject disks in Finder. MODIFY, unmounts a volume.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: The disks to eject, such as disks 0 .
     """
     return APP.call(eject, target=target)
 
@@ -698,11 +698,11 @@ def eject(target: Ref | ListOf[Ref] | None = None) -> None:
     },
 )
 def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = None) -> None:
-    """Empty an object or a list of an object in Finder. DANGEROUS, destroys for good.
+    """Empty the trash of Finder for good. DANGEROUS, destroys for good.
 
     Args:
-        target: Reference to an object or a list of an object.
-        security: True or false.
+        target: Which objects to empty.
+        security: Whether to overwrite what is deleted.
     """
     return APP.call(empty, target=target, security=security)
 
@@ -713,10 +713,10 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def erase(target: Ref | ListOf[Ref]) -> None:
-    """Erase an object or a list of an object in Finder. DANGEROUS, destroys for good.
+    """Erase a disk with all that is on it. DANGEROUS, destroys for good.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to erase.
     """
     return APP.call(erase, target=target)
 
@@ -727,10 +727,10 @@ def erase(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def reveal(target: Ref | ListOf[Ref]) -> None:
-    """Reveal an object or a list of an object in Finder. SAFE, changes the view only.
+    """Show files or folders in a window of Finder. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to reveal.
     """
     return APP.call(reveal, target=target)
 
@@ -756,9 +756,9 @@ def update(
     disk, the verb misleads.
 
     Args:
-        target: Reference to an object or a list of an object.
-        necessity: True or false.
-        registering_applications: True or false.
+        target: The files or folders to refresh, such as folders 0 .
+        necessity: Whether to refresh only what changed.
+        registering_applications: Whether to register applications.
     """
     return APP.call(
         update,
@@ -770,19 +770,19 @@ def update(
 
 @tool(event="fndrrest", level="DANGEROUS", params={})
 def restart() -> None:
-    """Restart in Finder. DANGEROUS, restarts the computer."""
+    """Restart the computer. DANGEROUS, restarts the computer."""
     return APP.call(restart)
 
 
 @tool(event="fndrshut", level="DANGEROUS", jxa="shutDown", params={})
 def shut_down() -> None:
-    """Shut down in Finder. DANGEROUS, shuts the computer down."""
+    """Shut the computer down. DANGEROUS, shuts the computer down."""
     return APP.call(shut_down)
 
 
 @tool(event="fndrslep", level="MODIFY", params={})
 def sleep() -> None:
-    """Sleep in Finder. MODIFY, puts the computer to sleep."""
+    """Let the computer sleep. MODIFY, puts the computer to sleep."""
     return APP.call(sleep)
 
 
@@ -830,7 +830,7 @@ def make_folder(name: str, *, at: Ref) -> Ref:
     """Make a folder in Finder. MODIFY, makes something new.
 
     Args:
-        name: Text.
+        name: The name to give it.
         at: Where to make it, a path or a reference.
 
     Returns:
@@ -895,7 +895,7 @@ def move_to(item: Ref, *, folder: Ref) -> Ref:
         folder: A path, or a reference.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(move_to, item=item, folder=folder)
 
@@ -916,7 +916,7 @@ def copy_to(item: Ref, *, folder: Ref) -> Ref:
         folder: A path, or a reference.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(copy_to, item=item, folder=folder)
 
@@ -939,7 +939,7 @@ def find_in_folder(folder: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
 
     Args:
         folder: Path of a folder, or a reference to one.
-        text: Text.
+        text: The words to look for.
 
     Returns:
         A row an object, its reference under ref.
@@ -1401,26 +1401,27 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'containers[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
-        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
-        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1432,10 +1433,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
-        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"to": {"type": "string", "description": "Reference such as items[0]"}'
+        '"to": {"type": "string", "description": "The file or folder that an alias leads to"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1444,21 +1445,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as items[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as containers[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"using": {"type": "string", "description": "Reference such as items[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to open, such as '
+        'containers[0]"}, '
+        '"using": {"type": "string", "description": "The app to open them with, such as applicationFiles[0]"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to print, such as '
+        'containers[0]"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
@@ -1467,18 +1470,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "activate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to activate, such as '
+        'containers[0]"}'
         '}, "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to close, such as '
+        'containers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "data_size": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"as_": {"type": "string", "description": "Class name"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to return the data size of, '
+        'such as containers[0]"}, '
+        '"as_": {"type": "string", "description": "The kind of number to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '
@@ -1487,7 +1493,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'containers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1496,11 +1503,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as items[0]"}, '
-        '"replacing": {"type": "boolean"}, '
-        '"routing_suppressed": {"type": "boolean"}, '
-        '"exact_copy": {"type": "boolean"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'containers[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as containers[0]"}, '
+        '"replacing": {"type": "boolean", "description": "Whether to replace what has the same name"}, '
+        '"routing_suppressed": {"type": "boolean", "description": "Whether to keep items where they are put, also in special folders"}, '
+        '"exact_copy": {"type": "boolean", "description": "Whether to keep owner and rights"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1509,7 +1517,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -1518,12 +1526,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as items[0]"}, '
-        '"replacing": {"type": "boolean"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'containers[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as containers[0]"}, '
+        '"replacing": {"type": "boolean", "description": "Whether to replace what has the same name"}, '
         '"positioned_at": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
-        '{"type": "string"}}]}}, '
-        '"routing_suppressed": {"type": "boolean"}'
+        '{"type": "string"}}]}, "description": "Where in the window, x and y of each item"}, '
+        '"routing_suppressed": {"type": "boolean", "description": "Whether to keep items where they are put, also in special folders"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1532,7 +1541,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "select": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to select, such as '
+        'containers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "copy": Schema(
@@ -1541,8 +1551,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "sort": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"by": {"type": "string"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to sort, such as '
+        'containers[0]"}, '
+        '"by": {"type": "string", "description": "Which property to sort by"}'
         '}, "required": ["target", "by"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1551,36 +1562,41 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "clean_up": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"by": {"type": "string"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The windows to arrange, such as '
+        'windows[0]"}, '
+        '"by": {"type": "string", "description": "Which property to clean up by"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "eject": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The disks to eject, such as disks[0]"}'
         '}, "additionalProperties": false}',
     ),
     "empty": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"security": {"type": "boolean"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to empty, such as '
+        'containers[0]"}, '
+        '"security": {"type": "boolean", "description": "Whether to overwrite what is deleted"}'
         '}, "additionalProperties": false}',
     ),
     "erase": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to erase, such as '
+        'containers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "reveal": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to reveal, such as '
+        'containers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "update": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
-        '"necessity": {"type": "boolean"}, '
-        '"registering_applications": {"type": "boolean"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The files or folders to refresh, such as '
+        'folders[0]"}, '
+        '"necessity": {"type": "boolean", "description": "Whether to refresh only what changed"}, '
+        '"registering_applications": {"type": "boolean", "description": "Whether to register applications"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "restart": Schema(
@@ -1606,7 +1622,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_folder": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string"}, '
+        '"name": {"type": "string", "description": "The name to give it"}, '
         '"at": {"type": "string", "description": "Where to make it, a path or a reference"}'
         '}, "required": ["name", "at"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1648,7 +1664,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "find_in_folder": Schema(
         '{"type": "object", "properties": {'
         '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, '
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["folder", "text"], "additionalProperties": false}',
     ),
     "list_disks": Schema(

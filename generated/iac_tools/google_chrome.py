@@ -105,8 +105,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Google Chrome, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -143,13 +143,13 @@ def list(
     its reference. SAFE, reads.
 
     Args:
-        element: One of window, tab, bookmark folder, bookmark item.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -183,7 +183,7 @@ def count(
     """Count objects of one class in Google Chrome, filtered. SAFE, reads.
 
     Args:
-        element: One of window, tab, bookmark folder, bookmark item.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -216,10 +216,10 @@ def make(
     new.
 
     Args:
-        element: One of window, tab, bookmark folder, bookmark item.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -238,8 +238,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Google Chrome. SAFE to MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -257,9 +257,9 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: str | None =
     """Save documents of Google Chrome. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
-        as_: Text.
+        target: Which tabs to save.
+        in_: Where to save it.
+        as_: The file format to write.
     """
     return APP.call(save, target=target, in_=in_, as_=as_)
 
@@ -269,7 +269,7 @@ def open(target: ListOf[str]) -> None:
     """Open files or objects in Google Chrome. MODIFY, opens a document.
 
     Args:
-        target: A list of a file.
+        target: Which files to open.
     """
     return APP.call(open, target=target)
 
@@ -283,7 +283,7 @@ def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Google Chrome. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which windows or tabs to close.
     """
     return APP.call(close, target=target)
 
@@ -303,7 +303,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Google Chrome. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -327,12 +327,12 @@ def duplicate(
     """Duplicate objects of Google Chrome. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -342,10 +342,10 @@ def exists(target: Any) -> bool:
     """Say whether an object exists in Google Chrome. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -363,11 +363,11 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> Ref:
     """Move objects of Google Chrome to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(move, target=target, to=to)
 
@@ -381,7 +381,7 @@ def print(target: Ref | ListOf[Ref]) -> None:
     """Print files or objects with Google Chrome. MODIFY, prints.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to print.
     """
     return APP.call(print, target=target)
 
@@ -392,10 +392,10 @@ def print(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def reload(target: Ref | ListOf[Ref]) -> None:
-    """Reload an object or a list of an object in Google Chrome. MODIFY, changes something.
+    """Reload one or more tabs in Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to reload.
     """
     return APP.call(reload, target=target)
 
@@ -407,10 +407,10 @@ def reload(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def go_back(target: Ref | ListOf[Ref]) -> None:
-    """Go back an object or a list of an object in Google Chrome. SAFE, plays or navigates.
+    """Go back one page in a tab of Google Chrome. SAFE, plays or navigates.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to go back in.
     """
     return APP.call(go_back, target=target)
 
@@ -422,10 +422,10 @@ def go_back(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def go_forward(target: Ref | ListOf[Ref]) -> None:
-    """Go forward an object or a list of an object in Google Chrome. SAFE, plays or navigates.
+    """Go forward one page in a tab of Google Chrome. SAFE, plays or navigates.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to go forward in.
     """
     return APP.call(go_forward, target=target)
 
@@ -437,10 +437,10 @@ def go_forward(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def select_all(target: Ref | ListOf[Ref]) -> None:
-    """Select all an object or a list of an object in Google Chrome. SAFE, changes the view only.
+    """Select all of the page in a tab of Google Chrome. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to select all in.
     """
     return APP.call(select_all, target=target)
 
@@ -452,10 +452,10 @@ def select_all(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def cut_selection(target: Ref | ListOf[Ref]) -> None:
-    """Cut selection an object or a list of an object in Google Chrome. MODIFY, changes something.
+    """Cut the selection of one or more tabs in Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to cut the selection of.
     """
     return APP.call(cut_selection, target=target)
 
@@ -467,11 +467,10 @@ def cut_selection(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def copy_selection(target: Ref | ListOf[Ref]) -> None:
-    """Copy selection an object or a list of an object in Google Chrome. MODIFY, makes something
-    new.
+    """Copy the selection of one or more tabs in Google Chrome. MODIFY, makes something new.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to copy the selection of.
     """
     return APP.call(copy_selection, target=target)
 
@@ -483,10 +482,10 @@ def copy_selection(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def paste_selection(target: Ref | ListOf[Ref]) -> None:
-    """Paste selection an object or a list of an object in Google Chrome. MODIFY, changes something.
+    """Paste the selection of one or more tabs in Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to paste the selection of.
     """
     return APP.call(paste_selection, target=target)
 
@@ -497,10 +496,10 @@ def paste_selection(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def undo(target: Ref | ListOf[Ref]) -> None:
-    """Undo an object or a list of an object in Google Chrome. MODIFY, changes something.
+    """Undo the latest change in a tab of Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to undo in.
     """
     return APP.call(undo, target=target)
 
@@ -511,10 +510,10 @@ def undo(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def redo(target: Ref | ListOf[Ref]) -> None:
-    """Redo an object or a list of an object in Google Chrome. MODIFY, changes something.
+    """Do the latest change again in a tab of Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to redo in.
     """
     return APP.call(redo, target=target)
 
@@ -525,10 +524,10 @@ def redo(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def stop(target: Ref | ListOf[Ref]) -> None:
-    """Stop an object or a list of an object in Google Chrome. SAFE, plays or navigates.
+    """Stop loading one or more tabs in Google Chrome. SAFE, plays or navigates.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to stop.
     """
     return APP.call(stop, target=target)
 
@@ -540,10 +539,10 @@ def stop(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def view_source(target: Ref | ListOf[Ref]) -> None:
-    """View source an object or a list of an object in Google Chrome. SAFE, changes the view only.
+    """Show the source of the page in a tab of Google Chrome. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which tabs to view source of.
     """
     return APP.call(view_source, target=target)
 
@@ -561,11 +560,11 @@ def execute(target: Ref | ListOf[Ref], *, javascript: str) -> Any:
     """Run JavaScript in a tab of Chrome. DANGEROUS, code in pages where the user is logged in.
 
     Args:
-        target: Reference to an object or a list of an object.
-        javascript: Text.
+        target: The tab to run it in, such as windows 0 .tabs 0 .
+        javascript: The JavaScript to run.
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(execute, target=target, javascript=javascript)
 
@@ -674,7 +673,7 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tabs of the front window whose title contains some words. SAFE, reads.
 
     Args:
-        text: Text.
+        text: The words to look for.
 
     Returns:
         A row an object, its reference under ref.
@@ -693,7 +692,7 @@ def close_tab(tab: Ref) -> None:
     """Close a tab of Chrome. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        tab: Reference to a tab.
+        tab: Which tab to act on.
     """
     return APP.call(close_tab, tab=tab)
 
@@ -814,24 +813,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'windows[0].tabs[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, '
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, '
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -842,10 +842,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -854,25 +855,27 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as windows[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as windows[0].tabs[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"type": "string"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to save, such as '
+        'windows[0].tabs[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"as_": {"type": "string", "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to open, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which windows or tabs to close, such as '
+        'windows[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
@@ -881,14 +884,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as windows[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'windows[0].tabs[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as bookmarkFolders[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -897,7 +902,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -906,8 +912,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'windows[0].tabs[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as bookmarkFolders[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -916,68 +923,81 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to print, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "reload": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to reload, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "go_back": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to go back in, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "go_forward": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to go forward in, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "select_all": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to select all in, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "cut_selection": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to cut the selection of, such '
+        'as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "copy_selection": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to copy the selection of, such '
+        'as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "paste_selection": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to paste the selection of, '
+        'such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "undo": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to undo in, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "redo": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to redo in, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "stop": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to stop, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "view_source": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to view source of, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "execute": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"javascript": {"type": "string"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The tab to run it in, such as '
+        'windows[0].tabs[0]"}, '
+        '"javascript": {"type": "string", "description": "The JavaScript to run"}'
         '}, "required": ["target", "javascript"], "additionalProperties": false}',
     ),
     "get_url": Schema(
@@ -1016,12 +1036,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_tabs": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "close_tab": Schema(
         '{"type": "object", "properties": {'
-        '"tab": {"type": "string", "description": "Reference such as windows[0]"}'
+        '"tab": {"type": "string", "description": "Which tab to act on, such as windows[0].tabs[0]"}'
         '}, "required": ["tab"], "additionalProperties": false}',
     ),
     "reload_tab": Schema(

@@ -51,7 +51,6 @@ __all__ = [
     "mark_read",
     "move",
     "open",
-    "perform_mail_action_with_messages",
     "print",
     "quit",
     "read_message",
@@ -260,8 +259,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Mail, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -298,13 +297,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of document, window, attachment, paragraph, word, character and others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -338,7 +337,7 @@ def count(
     """Count objects of one class in Mail, filtered. SAFE, reads.
 
     Args:
-        element: One of document, window, attachment, paragraph, word, character and others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -371,10 +370,10 @@ def make(
     """Make an object of one class in Mail. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of document, window, attachment, paragraph, word, character and others.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -393,8 +392,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Mail. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -409,10 +408,10 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Mail. MODIFY, opens a document.
 
     Args:
-        target: A file or a list of a file.
+        target: Which files to open.
 
     Returns:
-        A document or a list of a document.
+        The answer, one or more documents.
     """
     return APP.call(open, target=target)
 
@@ -432,9 +431,9 @@ def close(
     """Close documents, windows or tabs of Mail. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which documents, windows or outgoing messages to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -454,9 +453,9 @@ def save(
     """Save documents of Mail. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
-        as_: Native format.
+        target: Which objects to save.
+        in_: Where to save it.
+        as_: The file format to write.
     """
     return APP.call(save, target=target, in_=in_, as_=as_)
 
@@ -479,9 +478,9 @@ def print(
     """Print files or objects with Mail. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which documents, windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -495,7 +494,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Mail. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -505,10 +504,10 @@ def exists(target: Any) -> bool:
     """Say whether an object exists in Mail. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -522,7 +521,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Mail. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -546,9 +545,9 @@ def duplicate(
     """Duplicate objects of Mail. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -565,8 +564,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Mail to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
@@ -582,7 +581,7 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
     little later.
 
     Args:
-        for_: Reference to an account.
+        for_: The account to check, such as accounts 0 all if left out.
     """
     return APP.call(check_for_new_mail, for_=for_)
 
@@ -598,10 +597,10 @@ def extract_name_from(target: str) -> str:
     """Return the name in a full mail address. SAFE, a pure function of its text.
 
     Args:
-        target: Text.
+        target: What to extract the name from.
 
     Returns:
-        Text.
+        The answer, text.
     """
     return APP.call(extract_name_from, target=target)
 
@@ -617,10 +616,10 @@ def extract_address_from(target: str) -> str:
     """Return the plain address in a full mail address. SAFE, a pure function of its text.
 
     Args:
-        target: Text.
+        target: What to extract the address from.
 
     Returns:
-        Text.
+        The answer, text.
     """
     return APP.call(extract_address_from, target=target)
 
@@ -638,21 +637,21 @@ def forward(target: Ref, *, opening_window: bool | None = None) -> Ref:
     """Forward a message in Mail. Returns an outgoing message. MODIFY, opens a draft.
 
     Args:
-        target: Reference to a message.
-        opening_window: True or false.
+        target: Which message to forward.
+        opening_window: Whether to open a window.
 
     Returns:
-        An outgoing message.
+        The answer, an outgoing message.
     """
     return APP.call(forward, target=target, opening_window=opening_window)
 
 
 @tool(event="emalemtg", level="MODIFY", jxa="geturl", params={"target": Param("", "----", "text")})
 def get_url(target: str) -> None:
-    """GetURL, given text, in Mail. MODIFY, opens a URL.
+    """Open a mailbox or message by its URL in Mail. MODIFY, opens a URL.
 
     Args:
-        target: Text.
+        target: Which URL to open.
     """
     return APP.call(get_url, target=target)
 
@@ -664,50 +663,22 @@ def get_url(target: str) -> None:
     params={"at": Param("at", "mbpt", "file")},
 )
 def import_mail_mailbox(*, at: str) -> None:
-    """Import Mail mailbox in Mail. MODIFY, makes something new.
+    """Import a mailbox file into Mail. MODIFY, makes something new.
 
     Args:
-        at: A file.
+        at: The mailbox to import, an absolute path or .
     """
     return APP.call(import_mail_mailbox, at=at)
 
 
 @tool(event="emalemto", level="MODIFY", params={"target": Param("", "----", "text")})
 def mailto(target: str) -> None:
-    """Mailto, given text, in Mail. MODIFY, makes something new.
+    """Start a new message from a mailto URL in Mail. MODIFY, makes something new.
 
     Args:
-        target: Text.
+        target: The mailto URL, with address and subject.
     """
     return APP.call(mailto, target=target)
-
-
-@tool(
-    event="emalcpma",
-    level="DANGEROUS",
-    jxa="performMailActionWithMessages",
-    params={
-        "target": Param("", "----", "list of message"),
-        "in_mailboxes": Param("in mailboxes", "pmbx", "mailbox", "inMailboxes"),
-        "for_rule": Param("for rule", "pmar", "rule", "forRule"),
-    },
-)
-def perform_mail_action_with_messages(
-    target: ListOf[Ref], *, in_mailboxes: Ref | None = None, for_rule: Ref | None = None
-) -> None:
-    """Run the handler that a mail rule runs, with messages. DANGEROUS, it starts scripts.
-
-    Args:
-        target: Reference to a list of a message.
-        in_mailboxes: Reference to a mailbox.
-        for_rule: Reference to a rule.
-    """
-    return APP.call(
-        perform_mail_action_with_messages,
-        target=target,
-        in_mailboxes=in_mailboxes,
-        for_rule=for_rule,
-    )
 
 
 @tool(
@@ -723,11 +694,11 @@ def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
     """Redirect a message in Mail. Returns an outgoing message. MODIFY, makes something new.
 
     Args:
-        target: Reference to a message.
-        opening_window: True or false.
+        target: Which message to redirect.
+        opening_window: Whether to open a window.
 
     Returns:
-        An outgoing message.
+        The answer, an outgoing message.
     """
     return APP.call(redirect, target=target, opening_window=opening_window)
 
@@ -745,15 +716,15 @@ def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
 def reply(
     target: Ref, *, opening_window: bool | None = None, reply_to_all: bool | None = None
 ) -> Ref:
-    """Reply a message in Mail. Returns an outgoing message. MODIFY, makes something new.
+    """Reply to a message in Mail. Returns an outgoing message. MODIFY, makes something new.
 
     Args:
-        target: Reference to a message.
-        opening_window: True or false.
-        reply_to_all: True or false.
+        target: Which message to reply to.
+        opening_window: Whether to open a window.
+        reply_to_all: Whether to reply to all.
 
     Returns:
-        An outgoing message.
+        The answer, an outgoing message.
     """
     return APP.call(reply, target=target, opening_window=opening_window, reply_to_all=reply_to_all)
 
@@ -768,20 +739,20 @@ def send(target: Ref) -> bool:
     """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be called back.
 
     Args:
-        target: Reference to an outgoing message.
+        target: Which outgoing message to send.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(send, target=target)
 
 
 @tool(event="emalsyac", level="MODIFY", params={"with_": Param("with", "acna", "account")})
 def synchronize(*, with_: Ref) -> None:
-    """Synchronize in Mail. MODIFY, changes something.
+    """Synchronize an IMAP account of Mail with its server. MODIFY, changes something.
 
     Args:
-        with_: Reference to an account.
+        with_: Which account to synchronize with.
     """
     return APP.call(synchronize, with_=with_)
 
@@ -836,7 +807,7 @@ def send_message(message: Ref) -> bool:
         message: The outgoing message, a reference that mail_make returned.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(send_message, message=message)
 
@@ -857,8 +828,8 @@ def make_message(subject: str, *, content: str) -> Ref:
     new.
 
     Args:
-        subject: Text.
-        content: Text.
+        subject: The subject to give it.
+        content: The content to give it.
 
     Returns:
         Reference to what was made.
@@ -884,7 +855,7 @@ def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
     """List the unread messages of the inbox. SAFE, reads.
 
     Args:
-        limit: A whole number.
+        limit: The most rows to return.
 
     Returns:
         A row an object, its reference under ref.
@@ -909,7 +880,7 @@ def find_by_subject(text: str) -> ListOf[Mapping[str, Any]]:
     """List the messages of the inbox whose subject contains some words. SAFE, reads.
 
     Args:
-        text: Text.
+        text: The words to look for.
 
     Returns:
         A row an object, its reference under ref.
@@ -954,7 +925,7 @@ def read_message(message: Ref) -> Any:
     """Return subject, sender, date and text of a message. SAFE, reads.
 
     Args:
-        message: Reference to a message.
+        message: Which message to act on.
 
     Returns:
         The value, or the properties by name.
@@ -973,7 +944,7 @@ def mark_read(message: Ref) -> None:
     """Mark a message as read. MODIFY, sets read status.
 
     Args:
-        message: Reference to a message.
+        message: Which message to act on.
     """
     return APP.call(mark_read, message=message)
 
@@ -989,7 +960,7 @@ def flag_message(message: Ref) -> None:
     """Flag a message. MODIFY, sets flagged status.
 
     Args:
-        message: Reference to a message.
+        message: Which message to act on.
     """
     return APP.call(flag_message, message=message)
 
@@ -1041,7 +1012,7 @@ def add_recipient(message: Ref, *, address: str) -> Ref:
 
     Args:
         message: What mail_make_message returned.
-        address: Text.
+        address: The address to give it.
 
     Returns:
         Reference to what was made.
@@ -1523,28 +1494,29 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'inbox.messages[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
-        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, '
+        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
-        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, '
+        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1557,10 +1529,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
-        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1569,13 +1542,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as inbox.messages[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
+        '~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1585,36 +1559,40 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or outgoing '
+        'messages to close, such as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["native format"]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to save, such as '
+        'inbox.messages[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
+        'print, an absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
         '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"print_dialog": {"type": "boolean"}'
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -1623,30 +1601,33 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'inbox.messages[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'inbox.messages[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as inbox.messages[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'inbox.messages[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as inbox.messages[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "check_for_new_mail": Schema(
         '{"type": "object", "properties": {'
-        '"for_": {"type": "string", "description": "Reference such as accounts[0]"}'
+        '"for_": {"type": "string", "description": "The account to check, such as accounts[0]; all if left out"}'
         '}, "additionalProperties": false}',
     ),
     "extract_name_from": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}'
+        '"target": {"type": "string", "description": "What to extract the name from"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -1655,7 +1636,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "extract_address_from": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}'
+        '"target": {"type": "string", "description": "What to extract the address from"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -1664,8 +1645,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "forward": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"opening_window": {"type": "boolean"}'
+        '"target": {"type": "string", "description": "Which message to forward, such as inbox.messages[0]"}, '
+        '"opening_window": {"type": "boolean", "description": "Whether to open a window"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1674,30 +1655,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "get_url": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}'
+        '"target": {"type": "string", "description": "Which URL to open"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "import_mail_mailbox": Schema(
         '{"type": "object", "properties": {'
-        '"at": {"type": "string", "description": "Absolute path or ~"}'
+        '"at": {"type": "string", "description": "The mailbox to import, an absolute path or ~"}'
         '}, "required": ["at"], "additionalProperties": false}',
     ),
     "mailto": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}'
-        '}, "required": ["target"], "additionalProperties": false}',
-    ),
-    "perform_mail_action_with_messages": Schema(
-        '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Reference such as documents[0]"}, '
-        '"in_mailboxes": {"type": "string", "description": "Reference such as mailboxes[0]"}, '
-        '"for_rule": {"type": "string", "description": "Reference such as rules[0]"}'
+        '"target": {"type": "string", "description": "The mailto URL, with address and subject"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "redirect": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"opening_window": {"type": "boolean"}'
+        '"target": {"type": "string", "description": "Which message to redirect, such as inbox.messages[0]"}, '
+        '"opening_window": {"type": "boolean", "description": "Whether to open a window"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1706,9 +1680,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "reply": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"opening_window": {"type": "boolean"}, '
-        '"reply_to_all": {"type": "boolean"}'
+        '"target": {"type": "string", "description": "Which message to reply to, such as inbox.messages[0]"}, '
+        '"opening_window": {"type": "boolean", "description": "Whether to open a window"}, '
+        '"reply_to_all": {"type": "boolean", "description": "Whether to reply to all"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1717,7 +1691,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "send": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as outgoingMessages[0]"}'
+        '"target": {"type": "string", "description": "Which outgoing message to send, such as outgoingMessages[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -1726,7 +1700,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
-        '"with_": {"type": "string", "description": "Reference such as accounts[0]"}'
+        '"with_": {"type": "string", "description": "Which account to synchronize with, such as accounts[0]"}'
         '}, "required": ["with_"], "additionalProperties": false}',
     ),
     "count_messages": Schema(
@@ -1756,8 +1730,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_message": Schema(
         '{"type": "object", "properties": {'
-        '"subject": {"type": "string"}, '
-        '"content": {"type": "string"}'
+        '"subject": {"type": "string", "description": "The subject to give it"}, '
+        '"content": {"type": "string", "description": "The content to give it"}'
         '}, "required": ["subject", "content"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1766,12 +1740,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_unread": Schema(
         '{"type": "object", "properties": {'
-        '"limit": {"type": "integer"}'
+        '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "additionalProperties": false}',
     ),
     "find_by_subject": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "find_by_sender": Schema(
@@ -1781,17 +1755,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "read_message": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"message": {"type": "string", "description": "Which message to act on, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
     ),
     "mark_read": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"message": {"type": "string", "description": "Which message to act on, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
     ),
     "flag_message": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"message": {"type": "string", "description": "Which message to act on, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
     ),
     "list_mailboxes": Schema(
@@ -1805,7 +1779,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "add_recipient": Schema(
         '{"type": "object", "properties": {'
         '"message": {"type": "string", "description": "What mail_make_message returned"}, '
-        '"address": {"type": "string"}'
+        '"address": {"type": "string", "description": "The address to give it"}'
         '}, "required": ["message", "address"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '

@@ -265,8 +265,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Music, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -303,14 +303,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of AirPlay device, artwork, audio CD playlist, audio CD track, browser window,
-            encoder and others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -344,8 +343,7 @@ def count(
     """Count objects of one class in Music, filtered. SAFE, reads.
 
     Args:
-        element: One of AirPlay device, artwork, audio CD playlist, audio CD track, browser window,
-            encoder and others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -375,9 +373,8 @@ def make(
     """Make an object of one class in Music. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of AirPlay device, artwork, audio CD playlist, audio CD track, browser window,
-            encoder and others.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
 
     Returns:
@@ -397,8 +394,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Music. SAFE to MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -425,11 +422,11 @@ def print(
     """Print files or objects with Music. MODIFY, prints.
 
     Args:
-        target: Reference to an object or a list of an object.
-        print_dialog: True or false.
-        with_properties: A print settings.
-        kind: Track listing, album listing or cd insert.
-        theme: Text.
+        target: Which objects to print.
+        print_dialog: Whether to show the print dialog.
+        with_properties: Settings to use, by name.
+        kind: The kind of list to print.
+        theme: The theme to print with.
     """
     return APP.call(
         print,
@@ -450,7 +447,7 @@ def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Music. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to close.
     """
     return APP.call(close, target=target)
 
@@ -464,7 +461,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Music. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -482,11 +479,11 @@ def duplicate(target: Ref | ListOf[Ref], *, to: Ref | None = None) -> Ref:
     """Duplicate objects of Music. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to duplicate.
+        to: Where to put it.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(duplicate, target=target, to=to)
 
@@ -501,10 +498,10 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in Music. SAFE, reads.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -521,8 +518,8 @@ def move(target: Ref, *, to: Ref) -> None:
     """Move objects of Music to another place. MODIFY, moves.
 
     Args:
-        target: Reference to a playlist.
-        to: Reference to a place.
+        target: Which playlist to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
@@ -536,14 +533,14 @@ def open(target: Ref | ListOf[Ref]) -> None:
     """Open files or objects in Music. MODIFY, opens a document.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to open.
     """
     return APP.call(open, target=target)
 
 
 @tool(event="aevtoapp", level="MODIFY", params={})
 def run() -> None:
-    """Run in Music. MODIFY, starts the app."""
+    """Start Music. MODIFY, starts the app."""
     return APP.call(run)
 
 
@@ -562,7 +559,7 @@ def save(target: Ref | ListOf[Ref]) -> None:
     """Save documents of Music. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to save.
     """
     return APP.call(save, target=target)
 
@@ -577,21 +574,23 @@ def save(target: Ref | ListOf[Ref]) -> None:
     result="track",
 )
 def add(target: ListOf[str], *, to: Ref | None = None) -> Ref:
-    """Add a list of a file in Music. Returns a track. MODIFY, makes something new.
+    """Add files to the library of Music. Returns the track. MODIFY, makes something new.
 
     Args:
-        target: A list of a file.
-        to: Reference to a place.
+        target: Which files to add.
+        to: The playlist to add them to, such as playlists 0 .
 
     Returns:
-        A track.
+        The answer, a track.
     """
     return APP.call(add, target=target, to=to)
 
 
 @tool(event="hookBack", level="SAFE", jxa="backTrack", params={})
 def back_track() -> None:
-    """Back track in Music. SAFE, plays or navigates."""
+    """Go to the start of the current track in Music, or to the previous track. SAFE, plays or
+    navigates.
+    """
     return APP.call(back_track)
 
 
@@ -602,13 +601,13 @@ def back_track() -> None:
     result="track",
 )
 def convert(target: ListOf[Ref]) -> Ref:
-    """Convert a list of an object in Music. Returns a track. MODIFY, changes something.
+    """Convert files or tracks in Music. Returns the track. MODIFY, changes something.
 
     Args:
-        target: Reference to a list of an object.
+        target: The tracks to convert, such as playlists 0 .tracks 0 .
 
     Returns:
-        A track.
+        The answer, a track.
     """
     return APP.call(convert, target=target)
 
@@ -618,7 +617,7 @@ def download(target: Ref) -> None:
     """Download an item in Music. MODIFY, makes something new.
 
     Args:
-        target: Reference to an item.
+        target: Which item to download.
     """
     return APP.call(download, target=target)
 
@@ -634,34 +633,34 @@ def download(target: Ref) -> None:
     result="text",
 )
 def export(target: Ref, *, as_: Eexf | None = None, to: str | None = None) -> str:
-    """Export an item in Music. Returns text. MODIFY, makes something new.
+    """Export a source or a playlist from Music. MODIFY, makes something new.
 
     Args:
-        target: Reference to an item.
-        as_: One of 5 values.
-        to: A file.
+        target: The playlist to export, such as playlists 0 .
+        as_: The file format to write.
+        to: Where to put it.
 
     Returns:
-        Text.
+        The answer, text.
     """
     return APP.call(export, target=target, as_=as_, to=to)
 
 
 @tool(event="hookFast", level="SAFE", jxa="fastForward", params={})
 def fast_forward() -> None:
-    """Fast forward in Music. SAFE, plays or navigates."""
+    """Move forward quickly in the current track of Music. SAFE, plays or navigates."""
     return APP.call(fast_forward)
 
 
 @tool(event="hookNext", level="SAFE", jxa="nextTrack", params={})
 def next_track() -> None:
-    """Next track in Music. SAFE, plays or navigates."""
+    """Go on to the next track in Music. SAFE, plays or navigates."""
     return APP.call(next_track)
 
 
 @tool(event="hookPaus", level="SAFE", params={})
 def pause() -> None:
-    """Pause in Music. SAFE, plays or navigates."""
+    """Pause the playback of Music. SAFE, plays or navigates."""
     return APP.call(pause)
 
 
@@ -674,40 +673,41 @@ def pause() -> None:
     },
 )
 def play(target: Ref | ListOf[Ref] | None = None, *, once: bool | None = None) -> None:
-    """Play an object or a list of an object in Music. SAFE, plays or navigates.
+    """Play the current track, or a given track, playlist or file, in Music. SAFE, plays or
+    navigates.
 
     Args:
-        target: Reference to an object or a list of an object.
-        once: True or false.
+        target: The track or playlist to play, such as playlists 0 .tracks 0 .
+        once: Whether to stop after it.
     """
     return APP.call(play, target=target, once=once)
 
 
 @tool(event="hookPlPs", level="SAFE", params={})
 def playpause() -> None:
-    """Playpause in Music. SAFE, plays or navigates."""
+    """Pause Music, or go on where it is paused. SAFE, plays or navigates."""
     return APP.call(playpause)
 
 
 @tool(event="hookPrev", level="SAFE", jxa="previousTrack", params={})
 def previous_track() -> None:
-    """Previous track in Music. SAFE, plays or navigates."""
+    """Go back to the previous track in Music. SAFE, plays or navigates."""
     return APP.call(previous_track)
 
 
 @tool(event="hookRfrs", level="MODIFY", params={"target": Param("", "----", "file track")})
 def refresh(target: Ref) -> None:
-    """Refresh a file track in Music. MODIFY, changes something.
+    """Read the tags of a file track in Music again. MODIFY, changes something.
 
     Args:
-        target: Reference to a file track.
+        target: The file track to refresh, a reference.
     """
     return APP.call(refresh, target=target)
 
 
 @tool(event="hookResu", level="SAFE", params={})
 def resume() -> None:
-    """Resume in Music. SAFE, plays or navigates."""
+    """Go on at normal speed after moving fast in Music. SAFE, plays or navigates."""
     return APP.call(resume)
 
 
@@ -716,14 +716,14 @@ def reveal(target: Ref) -> None:
     """Reveal an item in Music. SAFE, changes the view only.
 
     Args:
-        target: Reference to an item.
+        target: Which item to reveal.
     """
     return APP.call(reveal, target=target)
 
 
 @tool(event="hookRwnd", level="SAFE", params={})
 def rewind() -> None:
-    """Rewind in Music. SAFE, plays or navigates."""
+    """Move back quickly in the current track of Music. SAFE, plays or navigates."""
     return APP.call(rewind)
 
 
@@ -738,15 +738,15 @@ def rewind() -> None:
     result="track",
 )
 def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
-    """Search a playlist in Music. Returns a track. SAFE, reads.
+    """Search a playlist in Music. Returns the tracks found. SAFE, reads.
 
     Args:
-        target: Reference to a playlist.
-        for_: Text.
-        only: One of 6 values.
+        target: Which playlist to search.
+        for_: The words to look for.
+        only: The part of a track to look in.
 
     Returns:
-        A track.
+        The answer, a track.
     """
     return APP.call(search, target=target, for_=for_, only=only)
 
@@ -757,17 +757,17 @@ def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def select(target: Ref | ListOf[Ref]) -> None:
-    """Select an object or a list of an object in Music. SAFE, changes the view only.
+    """Select one or more objects in Music. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to select.
     """
     return APP.call(select, target=target)
 
 
 @tool(event="hookStop", level="SAFE", params={})
 def stop() -> None:
-    """Stop in Music. SAFE, plays or navigates."""
+    """Stop the playback of Music. SAFE, plays or navigates."""
     return APP.call(stop)
 
 
@@ -778,10 +778,10 @@ def stop() -> None:
     params={"target": Param("", "----", "text")},
 )
 def open_location(target: str | None = None) -> None:
-    """Open location, given text, in Music. MODIFY, opens a URL.
+    """Open a stream or podcast of a URL in Music. MODIFY, opens a URL.
 
     Args:
-        target: Text.
+        target: Which URL to open.
     """
     return APP.call(open_location, target=target)
 
@@ -852,7 +852,7 @@ def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tracks whose name contains some words. SAFE, reads.
 
     Args:
-        text: Text.
+        text: The words to look for.
 
     Returns:
         A row an object, its reference under ref.
@@ -913,7 +913,7 @@ def list_tracks(playlist: Ref) -> ListOf[Mapping[str, Any]]:
     """List the tracks of a playlist. SAFE, reads.
 
     Args:
-        playlist: Reference to a playlist.
+        playlist: Which playlist to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -933,7 +933,7 @@ def make_playlist(name: str) -> Ref:
     """Make a playlist. MODIFY, makes something new.
 
     Args:
-        name: Text.
+        name: The name to give it.
 
     Returns:
         Reference to what was made.
@@ -953,11 +953,11 @@ def add_to_playlist(track: Ref, *, playlist: Ref) -> Ref:
     """Add a track of the library to a playlist. MODIFY, makes a copy.
 
     Args:
-        track: Reference to a track.
-        playlist: Reference to a playlist.
+        track: Which track to act on.
+        playlist: Which playlist to put it in.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(add_to_playlist, track=track, playlist=playlist)
 
@@ -973,7 +973,7 @@ def set_shuffle(on: bool) -> None:
     """Switch shuffle on or off. SAFE, each property has its level.
 
     Args:
-        on: True or false.
+        on: Whether to switch it on.
     """
     return APP.call(set_shuffle, on=on)
 
@@ -989,7 +989,7 @@ def rate_track(track: Ref, *, rating: int) -> None:
     """Rate a track. MODIFY, sets rating.
 
     Args:
-        track: Reference to a track.
+        track: Which track to act on.
         rating: From 0 to 100 a star is 20.
     """
     return APP.call(rate_track, track=track, rating=rating)
@@ -1371,28 +1371,31 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'playlists[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
-        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Class of the '
+        'objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
-        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Class of the '
+        'objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1405,8 +1408,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
-        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Class of the '
+        'objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1416,36 +1420,41 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as playlists[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, '
-        '"print_dialog": {"type": "boolean"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to print, such as '
+        'playlists[0]"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": '
         '"string", "enum": ["standard", "detailed"]}, "requested_print_time": {"type": "string", "format": "date-time"}, "printer_features": {"type": '
-        '"array", "items": {"type": "string"}}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"kind": {"type": "string", "enum": ["track listing", "album listing", "cd insert"]}, '
-        '"theme": {"type": "string"}'
+        '"array", "items": {"type": "string"}}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, '
+        '"description": "Settings to use, by name"}, '
+        '"kind": {"type": "string", "enum": ["track listing", "album listing", "cd insert"], "description": "The kind of list to print"}, '
+        '"theme": {"type": "string", "description": "The theme to print with"}'
         '}, "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to close, such as '
+        'playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'playlists[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1454,7 +1463,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -1463,13 +1472,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as playlists[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"type": "string", "description": "Which playlist to move, such as playlists[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as playlists[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to open, such as '
+        'playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "run": Schema(
@@ -1482,13 +1492,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to save, such as '
+        'playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "add": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}, '
-        '"to": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to add, an absolute path or ~"}, '
+        '"to": {"type": "string", "description": "The playlist to add them to, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1501,7 +1512,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "convert": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "The tracks to convert, such as playlists[0].tracks[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1510,14 +1521,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "download": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"type": "string", "description": "Which item to download, such as airplayDevices[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "export": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, '
-        '"as_": {"type": "string", "enum": ["plain text", "Unicode text", "XML", "M3U", "M3U8"]}, '
-        '"to": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"type": "string", "description": "The playlist to export, such as playlists[0]"}, '
+        '"as_": {"type": "string", "enum": ["plain text", "Unicode text", "XML", "M3U", "M3U8"], "description": "The file format to write"}, '
+        '"to": {"type": "string", "description": "Where to put it, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -1538,8 +1549,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "play": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, '
-        '"once": {"type": "boolean"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The track or playlist to play, such as '
+        'playlists[0].tracks[0]"}, '
+        '"once": {"type": "boolean", "description": "Whether to stop after it"}'
         '}, "additionalProperties": false}',
     ),
     "playpause": Schema(
@@ -1552,7 +1564,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "refresh": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"type": "string", "description": "The file track to refresh, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "resume": Schema(
@@ -1561,7 +1573,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "reveal": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"type": "string", "description": "Which item to reveal, such as airplayDevices[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "rewind": Schema(
@@ -1570,9 +1582,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "search": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as playlists[0]"}, '
-        '"for_": {"type": "string"}, '
-        '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"]}'
+        '"target": {"type": "string", "description": "Which playlist to search, such as playlists[0]"}, '
+        '"for_": {"type": "string", "description": "The words to look for"}, '
+        '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"], "description": "The part of a track to look in"}'
         '}, "required": ["target", "for_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1581,7 +1593,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "select": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to select, such as '
+        'playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "stop": Schema(
@@ -1590,7 +1603,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open_location": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}'
+        '"target": {"type": "string", "description": "Which URL to open"}'
         '}, "additionalProperties": false}',
     ),
     "get_current_track": Schema(
@@ -1612,7 +1625,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_tracks": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "find_by_artist": Schema(
@@ -1626,12 +1639,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_tracks": Schema(
         '{"type": "object", "properties": {'
-        '"playlist": {"type": "string", "description": "Reference such as playlists[0]"}'
+        '"playlist": {"type": "string", "description": "Which playlist to look in, such as playlists[0]"}'
         '}, "required": ["playlist"], "additionalProperties": false}',
     ),
     "make_playlist": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string"}'
+        '"name": {"type": "string", "description": "The name to give it"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1640,8 +1653,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_to_playlist": Schema(
         '{"type": "object", "properties": {'
-        '"track": {"type": "string", "description": "Reference such as tracks[0]"}, '
-        '"playlist": {"type": "string", "description": "Reference such as playlists[0]"}'
+        '"track": {"type": "string", "description": "Which track to act on, such as tracks[0]"}, '
+        '"playlist": {"type": "string", "description": "Which playlist to put it in, such as playlists[0]"}'
         '}, "required": ["track", "playlist"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1650,12 +1663,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_shuffle": Schema(
         '{"type": "object", "properties": {'
-        '"on": {"type": "boolean"}'
+        '"on": {"type": "boolean", "description": "Whether to switch it on"}'
         '}, "required": ["on"], "additionalProperties": false}',
     ),
     "rate_track": Schema(
         '{"type": "object", "properties": {'
-        '"track": {"type": "string", "description": "Reference such as tracks[0]"}, '
+        '"track": {"type": "string", "description": "Which track to act on, such as tracks[0]"}, '
         '"rating": {"type": "integer", "description": "From 0 to 100; a star is 20"}'
         '}, "required": ["track", "rating"], "additionalProperties": false}',
     ),

@@ -103,8 +103,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Notes, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -141,13 +141,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of document, window, account, folder, note, attachment.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -181,7 +181,7 @@ def count(
     """Count objects of one class in Notes, filtered. SAFE, reads.
 
     Args:
-        element: One of document, window, account, folder, note, attachment.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -214,10 +214,10 @@ def make(
     """Make an object of one class in Notes. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of document, window, account, folder, note, attachment.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -236,8 +236,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Notes. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -252,10 +252,10 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Notes. MODIFY, opens a document.
 
     Args:
-        target: A file or a list of a file.
+        target: Which files to open.
 
     Returns:
-        A document or a list of a document.
+        The answer, one or more documents.
     """
     return APP.call(open, target=target)
 
@@ -275,9 +275,9 @@ def close(
     """Close documents, windows or tabs of Notes. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which documents or windows to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -297,9 +297,9 @@ def save(
     """Save documents of Notes. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
-        as_: Native format.
+        target: Which documents, windows or attachments to save.
+        in_: Where to save it.
+        as_: The file format to write.
     """
     return APP.call(save, target=target, in_=in_, as_=as_)
 
@@ -322,9 +322,9 @@ def print(
     """Print files or objects with Notes. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which documents, windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -338,7 +338,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Notes. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -352,7 +352,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Notes. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -376,9 +376,9 @@ def duplicate(
     """Duplicate objects of Notes. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -388,10 +388,10 @@ def exists(target: Any) -> bool:
     """Say whether an object exists in Notes. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -408,8 +408,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Notes to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
@@ -424,7 +424,7 @@ def open_note_location(url: str) -> None:
     """Open the note that a note URL names. SAFE, shows a note, takes note URLs only.
 
     Args:
-        url: Text.
+        url: The URL of the note.
     """
     return APP.call(open_note_location, url=url)
 
@@ -439,15 +439,14 @@ def open_note_location(url: str) -> None:
     result="account | folder | note | attachment",
 )
 def show(target: Ref, *, separately: bool | None = None) -> Ref:
-    """Show an account, a folder, a note or an attachment in Notes. Returns an account, a folder, a
-    note or an attachment. SAFE, changes the view only.
+    """Show an account, folder, note or attachment in Notes. SAFE, changes the view only.
 
     Args:
-        target: Reference to an account, a folder, a note or an attachment.
-        separately: True or false.
+        target: Which account, folder, note or attachment to show.
+        separately: Whether to show it in a window of its own.
 
     Returns:
-        An account, a folder, a note or an attachment.
+        The answer, an account, a folder, a note or an attachment.
     """
     return APP.call(show, target=target, separately=separately)
 
@@ -468,9 +467,9 @@ def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) 
     """Make a note in Notes, in a folder or where Notes puts new ones. MODIFY, makes something new.
 
     Args:
-        name: Text.
+        name: The name to give it.
         body: HTML or plain text.
-        folder: Reference to a folder.
+        folder: Which folder to put it in.
 
     Returns:
         Reference to what was made.
@@ -490,7 +489,7 @@ def list_notes(*, folder: Ref | None = None) -> ListOf[Mapping[str, Any]]:
     """List the notes of a folder, or all of them. SAFE, reads.
 
     Args:
-        folder: Reference to a folder.
+        folder: Which folder to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -514,7 +513,7 @@ def find_notes(text: str) -> ListOf[Mapping[str, Any]]:
     """List the notes whose text contains some words. SAFE, reads.
 
     Args:
-        text: Text.
+        text: The words to look for.
 
     Returns:
         A row an object, its reference under ref.
@@ -534,7 +533,7 @@ def read_note(note: Ref) -> Any:
     """Return the name and the plain text of a note. SAFE, reads.
 
     Args:
-        note: Reference to a note.
+        note: Which note to act on.
 
     Returns:
         The value, or the properties by name.
@@ -571,7 +570,7 @@ def make_folder(name: str) -> Ref:
     """Make a folder in Notes. MODIFY, makes something new.
 
     Args:
-        name: Text.
+        name: The name to give it.
 
     Returns:
         Reference to what was made.
@@ -590,7 +589,7 @@ def write_note(note: Ref, *, body: str) -> None:
     """Replace the text of a note. DANGEROUS, sets body.
 
     Args:
-        note: Reference to a note.
+        note: Which note to act on.
         body: HTML or plain text, all of it.
     """
     return APP.call(write_note, note=note, body=body)
@@ -612,7 +611,7 @@ def recent_notes(since: str) -> ListOf[Mapping[str, Any]]:
     """List the notes that were changed since a time. SAFE, reads.
 
     Args:
-        since: A date.
+        since: The start of the time.
 
     Returns:
         A row an object, its reference under ref.
@@ -631,8 +630,8 @@ def move_note(note: Ref, *, folder: Ref) -> None:
     """Move a note to a folder. MODIFY, moves.
 
     Args:
-        note: Reference to a note.
-        folder: Reference to a folder.
+        note: Which note to act on.
+        folder: Which folder to put it in.
     """
     return APP.call(move_note, note=note, folder=folder)
 
@@ -649,7 +648,7 @@ def count_notes(*, folder: Ref | None = None) -> int:
     """Count the notes of a folder, or all of them. SAFE, reads.
 
     Args:
-        folder: Reference to a folder.
+        folder: Which folder to look in.
 
     Returns:
         How many there are.
@@ -771,24 +770,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'folders[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -799,10 +799,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -811,13 +812,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as folders[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
+        '~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -827,48 +829,54 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
+        'as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["native format"]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or attachments '
+        'to save, such as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
+        'print, an absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
         '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"print_dialog": {"type": "boolean"}'
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'folders[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -877,19 +885,20 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'folders[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "open_note_location": Schema(
         '{"type": "object", "properties": {'
-        '"url": {"type": "string"}'
+        '"url": {"type": "string", "description": "The URL of the note"}'
         '}, "required": ["url"], "additionalProperties": false}',
     ),
     "show": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as accounts[0]"}, '
-        '"separately": {"type": "boolean"}'
+        '"target": {"type": "string", "description": "Which account, folder, note or attachment to show, such as accounts[0]"}, '
+        '"separately": {"type": "boolean", "description": "Whether to show it in a window of its own"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -898,9 +907,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_note": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string"}, '
+        '"name": {"type": "string", "description": "The name to give it"}, '
         '"body": {"type": "string", "description": "HTML or plain text"}, '
-        '"folder": {"type": "string", "description": "Reference such as folders[0]"}'
+        '"folder": {"type": "string", "description": "Which folder to put it in, such as folders[0]"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -909,17 +918,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_notes": Schema(
         '{"type": "object", "properties": {'
-        '"folder": {"type": "string", "description": "Reference such as folders[0]"}'
+        '"folder": {"type": "string", "description": "Which folder to look in, such as folders[0]"}'
         '}, "additionalProperties": false}',
     ),
     "find_notes": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "read_note": Schema(
         '{"type": "object", "properties": {'
-        '"note": {"type": "string", "description": "Reference such as notes[0]"}'
+        '"note": {"type": "string", "description": "Which note to act on, such as notes[0]"}'
         '}, "required": ["note"], "additionalProperties": false}',
     ),
     "list_folders": Schema(
@@ -928,7 +937,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_folder": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string"}'
+        '"name": {"type": "string", "description": "The name to give it"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -937,24 +946,24 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "write_note": Schema(
         '{"type": "object", "properties": {'
-        '"note": {"type": "string", "description": "Reference such as notes[0]"}, '
+        '"note": {"type": "string", "description": "Which note to act on, such as notes[0]"}, '
         '"body": {"type": "string", "description": "HTML or plain text, all of it"}'
         '}, "required": ["note", "body"], "additionalProperties": false}',
     ),
     "recent_notes": Schema(
         '{"type": "object", "properties": {'
-        '"since": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '"since": {"type": "string", "format": "date-time", "description": "The start of the time, in ISO 8601"}'
         '}, "required": ["since"], "additionalProperties": false}',
     ),
     "move_note": Schema(
         '{"type": "object", "properties": {'
-        '"note": {"type": "string", "description": "Reference such as notes[0]"}, '
-        '"folder": {"type": "string", "description": "Reference such as folders[0]"}'
+        '"note": {"type": "string", "description": "Which note to act on, such as notes[0]"}, '
+        '"folder": {"type": "string", "description": "Which folder to put it in, such as folders[0]"}'
         '}, "required": ["note", "folder"], "additionalProperties": false}',
     ),
     "count_notes": Schema(
         '{"type": "object", "properties": {'
-        '"folder": {"type": "string", "description": "Reference such as folders[0]"}'
+        '"folder": {"type": "string", "description": "Which folder to look in, such as folders[0]"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '

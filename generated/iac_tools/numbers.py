@@ -173,8 +173,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Numbers, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -211,13 +211,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of document, window, character, paragraph, word, iWork item and others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -251,7 +251,7 @@ def count(
     """Count objects of one class in Numbers, filtered. SAFE, reads.
 
     Args:
-        element: One of document, window, character, paragraph, word, iWork item and others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -283,10 +283,10 @@ def make(
     """Make an object of one class in Numbers. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of document, window, character, paragraph, word, iWork item and others.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -305,8 +305,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Numbers. SAFE to MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -321,10 +321,10 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Numbers. MODIFY, opens a document.
 
     Args:
-        target: A file or a list of a file.
+        target: Which files to open.
 
     Returns:
-        A document or a list of a document.
+        The answer, one or more documents.
     """
     return APP.call(open, target=target)
 
@@ -344,9 +344,9 @@ def close(
     """Close documents, windows or tabs of Numbers. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which documents or windows to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -366,9 +366,9 @@ def save(
     """Save documents of Numbers. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
-        as_: Numbers.
+        target: Which documents or windows to save.
+        in_: Where to save it.
+        as_: The file format to write.
     """
     return APP.call(save, target=target, in_=in_, as_=as_)
 
@@ -391,9 +391,9 @@ def print(
     """Print files or objects with Numbers. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which documents, windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -407,7 +407,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Numbers. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -421,7 +421,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Numbers. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -444,9 +444,9 @@ def duplicate(
     """Duplicate objects of Numbers. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -456,10 +456,10 @@ def exists(target: Any) -> bool:
     """Say whether an object exists in Numbers. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -476,28 +476,28 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Numbers to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
 
 @tool(event="NmTbCLR ", level="DANGEROUS", params={"target": Param("", "----", "range")})
 def clear(target: Ref) -> None:
-    """Clear a range in Numbers. DANGEROUS, destroys.
+    """Clear the contents of a range of cells in Numbers. DANGEROUS, destroys.
 
     Args:
-        target: Reference to a range.
+        target: Which range to clear.
     """
     return APP.call(clear, target=target)
 
 
 @tool(event="NMTbMRGE", level="MODIFY", params={"target": Param("", "----", "range")})
 def merge(target: Ref) -> None:
-    """Merge a range in Numbers. MODIFY, changes something.
+    """Merge the cells of a range in Numbers into one. MODIFY, changes something.
 
     Args:
-        target: Reference to a range.
+        target: Which range to merge.
     """
     return APP.call(merge, target=target)
 
@@ -515,33 +515,33 @@ def merge(target: Ref) -> None:
 def sort(
     target: Ref, *, by: Ref, direction: Nmsd | None = None, in_rows: Ref | None = None
 ) -> None:
-    """Sort a table in Numbers. MODIFY, changes something.
+    """Sort a table in Numbers by a column. MODIFY, changes something.
 
     Args:
-        target: Reference to a table.
-        by: Reference to a column.
-        direction: Ascending or descending.
-        in_rows: Reference to a range.
+        target: Which table to sort.
+        by: Which column to sort by.
+        direction: Whether to sort up or down.
+        in_rows: The rows to sort, all if left out.
     """
     return APP.call(sort, target=target, by=by, direction=direction, in_rows=in_rows)
 
 
 @tool(event="NmTbSpUm", level="MODIFY", params={"target": Param("", "----", "range")})
 def unmerge(target: Ref) -> None:
-    """Unmerge a range in Numbers. MODIFY, changes something.
+    """Split the merged cells of a range in Numbers. MODIFY, changes something.
 
     Args:
-        target: Reference to a range.
+        target: Which range to unmerge.
     """
     return APP.call(unmerge, target=target)
 
 
 @tool(event="NmTbXPOS", level="MODIFY", params={"target": Param("", "----", "table")})
 def transpose(target: Ref) -> None:
-    """Transpose a table in Numbers. MODIFY, changes something.
+    """Exchange the rows and columns of a table in Numbers. MODIFY, changes something.
 
     Args:
-        target: Reference to a table.
+        target: Which table to transpose.
     """
     return APP.call(transpose, target=target)
 
@@ -559,13 +559,13 @@ def transpose(target: Ref) -> None:
 def export(
     target: Ref, *, to: str, as_: ExportFormat, with_properties: Mapping[str, Any] | None = None
 ) -> None:
-    """Export a document in Numbers. MODIFY, makes something new.
+    """Export a document of Numbers to a file. MODIFY, makes something new.
 
     Args:
-        target: Reference to a document.
-        to: A file.
-        as_: PDF, Microsoft Excel, CSV or Numbers 09.
-        with_properties: An export options.
+        target: Which document to export.
+        to: Where to export.
+        as_: The file format to write.
+        with_properties: Settings to use, by name.
     """
     return APP.call(export, target=target, to=to, as_=as_, with_properties=with_properties)
 
@@ -578,13 +578,13 @@ def export(
     result="specifier",
 )
 def add_column_after(target: Ref) -> Ref:
-    """Add column after a range in Numbers. Returns an object. MODIFY, makes something new.
+    """Add a column after a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
-        target: Reference to a range.
+        target: Which range to add a column after.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(add_column_after, target=target)
 
@@ -597,13 +597,13 @@ def add_column_after(target: Ref) -> Ref:
     result="specifier",
 )
 def add_column_before(target: Ref) -> Ref:
-    """Add column before a range in Numbers. Returns an object. MODIFY, makes something new.
+    """Add a column before a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
-        target: Reference to a range.
+        target: Which range to add a column before.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(add_column_before, target=target)
 
@@ -616,13 +616,13 @@ def add_column_before(target: Ref) -> Ref:
     result="specifier",
 )
 def add_row_above(target: Ref) -> Ref:
-    """Add row above a range in Numbers. Returns an object. MODIFY, makes something new.
+    """Add a row above a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
-        target: Reference to a range.
+        target: Which range to add a row above.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(add_row_above, target=target)
 
@@ -635,23 +635,23 @@ def add_row_above(target: Ref) -> Ref:
     result="specifier",
 )
 def add_row_below(target: Ref) -> Ref:
-    """Add row below a range in Numbers. Returns an object. MODIFY, makes something new.
+    """Add a row below a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
-        target: Reference to a range.
+        target: Which range to add a row below.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(add_row_below, target=target)
 
 
 @tool(event="NmTbDLT ", level="DANGEROUS", params={"target": Param("", "----", "range")})
 def remove(target: Ref) -> None:
-    """Remove a range in Numbers. DANGEROUS, deletes.
+    """Remove rows or columns of a range in Numbers. DANGEROUS, deletes.
 
     Args:
-        target: Reference to a range.
+        target: Which range to remove.
     """
     return APP.call(remove, target=target)
 
@@ -685,7 +685,7 @@ def list_sheets(document: Ref) -> ListOf[Mapping[str, Any]]:
     """List the sheets of a document. SAFE, reads.
 
     Args:
-        document: Reference to a document.
+        document: Which document to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -705,7 +705,7 @@ def list_tables(sheet: Ref) -> ListOf[Mapping[str, Any]]:
     """List the tables of a sheet. SAFE, reads.
 
     Args:
-        sheet: Reference to a sheet.
+        sheet: Which sheet to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -762,8 +762,8 @@ def list_cells(table: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, A
     """List the cells of a table with their values. SAFE, reads.
 
     Args:
-        table: Reference to a table.
-        limit: A whole number.
+        table: Which table to look in.
+        limit: The most rows to return.
 
     Returns:
         A row an object, its reference under ref.
@@ -783,7 +783,7 @@ def count_rows(table: Ref) -> int:
     """Count the rows of a table. SAFE, reads.
 
     Args:
-        table: Reference to a table.
+        table: Which table to look in.
 
     Returns:
         How many there are.
@@ -803,10 +803,10 @@ def add_row(row: Ref) -> Ref:
     """Add an empty row below a row. MODIFY, makes something new.
 
     Args:
-        row: Reference to a row.
+        row: Which row to act on.
 
     Returns:
-        An object.
+        The answer, an object.
     """
     return APP.call(add_row, row=row)
 
@@ -823,8 +823,8 @@ def add_sheet(document: Ref, *, name: str) -> Ref:
     """Add a sheet to a document. MODIFY, makes something new.
 
     Args:
-        document: Reference to a document.
-        name: Text.
+        document: Which document to put it in.
+        name: The name to give it.
 
     Returns:
         Reference to what was made.
@@ -843,8 +843,8 @@ def export_pdf(document: Ref, *, file: str) -> None:
     """Export a document as a PDF file. MODIFY, makes something new.
 
     Args:
-        document: Reference to a document.
-        file: A file.
+        document: Which document to act on.
+        file: Which file to put it in.
     """
     return APP.call(export_pdf, document=document, file=file)
 
@@ -1134,26 +1134,29 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'templates[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
-        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Class of the '
+        'objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
-        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Class of the '
+        'objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1165,10 +1168,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
-        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Class of the '
+        'objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1177,13 +1182,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as templates[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
+        '~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1193,48 +1199,54 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
+        'as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["Numbers"]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
+        'as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["Numbers"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
+        'print, an absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
         '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"print_dialog": {"type": "boolean"}'
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'templates[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'templates[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as templates[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -1243,50 +1255,52 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'templates[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as templates[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "clear": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which range to clear, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "merge": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which range to merge, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "sort": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"by": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"direction": {"type": "string", "enum": ["ascending", "descending"]}, '
-        '"in_rows": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which table to sort, such as documents[0].activeSheet.tables[0]"}, '
+        '"by": {"type": "string", "description": "Which column to sort by, such as documents[0].activeSheet.tables[0].columns[0]"}, '
+        '"direction": {"type": "string", "enum": ["ascending", "descending"], "description": "Whether to sort up or down"}, '
+        '"in_rows": {"type": "string", "description": "The rows to sort, all if left out"}'
         '}, "required": ["target", "by"], "additionalProperties": false}',
     ),
     "unmerge": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which range to unmerge, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "transpose": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which table to transpose, such as documents[0].activeSheet.tables[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "export": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"]}, '
+        '"target": {"type": "string", "description": "Which document to export, such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Where to export, an absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"], "description": "The file format to write"}, '
         '"with_properties": {"type": "object", "properties": {"exclude_summary_worksheet": {"type": "boolean"}, "password": {"type": "string"}, '
-        '"password_hint": {"type": "string"}, "image_quality": {"type": "string", "enum": ["Good", "Better", "Best"]}}, "additionalProperties": false}'
+        '"password_hint": {"type": "string"}, "image_quality": {"type": "string", "enum": ["Good", "Better", "Best"]}}, "additionalProperties": false, '
+        '"description": "Settings to use, by name"}'
         '}, "required": ["target", "to", "as_"], "additionalProperties": false}',
     ),
     "add_column_after": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which range to add a column after, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1295,7 +1309,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_column_before": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which range to add a column before, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1304,7 +1318,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_row_above": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which range to add a row above, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1313,7 +1327,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_row_below": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which range to add a row below, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1322,7 +1336,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "remove": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which range to remove, such as documents[0].activeSheet.tables[0].rows[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list_documents": Schema(
@@ -1331,12 +1345,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_sheets": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"document": {"type": "string", "description": "Which document to look in, such as documents[0]"}'
         '}, "required": ["document"], "additionalProperties": false}',
     ),
     "list_tables": Schema(
         '{"type": "object", "properties": {'
-        '"sheet": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"sheet": {"type": "string", "description": "Which sheet to look in, such as documents[0].sheets[0]"}'
         '}, "required": ["sheet"], "additionalProperties": false}',
     ),
     "read_cell": Schema(
@@ -1352,13 +1366,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_cells": Schema(
         '{"type": "object", "properties": {'
-        '"table": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"limit": {"type": "integer"}'
+        '"table": {"type": "string", "description": "Which table to look in, such as documents[0].activeSheet.tables[0]"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "required": ["table"], "additionalProperties": false}',
     ),
     "count_rows": Schema(
         '{"type": "object", "properties": {'
-        '"table": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"table": {"type": "string", "description": "Which table to look in, such as documents[0].activeSheet.tables[0]"}'
         '}, "required": ["table"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '
@@ -1367,7 +1381,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_row": Schema(
         '{"type": "object", "properties": {'
-        '"row": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"row": {"type": "string", "description": "Which row to act on, such as documents[0].activeSheet.tables[0].rows[0]"}'
         '}, "required": ["row"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1376,8 +1390,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_sheet": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"name": {"type": "string"}'
+        '"document": {"type": "string", "description": "Which document to put it in, such as documents[0]"}, '
+        '"name": {"type": "string", "description": "The name to give it"}'
         '}, "required": ["document", "name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1386,8 +1400,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "export_pdf": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"file": {"type": "string", "description": "Absolute path or ~"}'
+        '"document": {"type": "string", "description": "Which document to act on, such as documents[0]"}, '
+        '"file": {"type": "string", "description": "Which file to put it in, an absolute path or ~"}'
         '}, "required": ["document", "file"], "additionalProperties": false}',
     ),
 }

@@ -104,8 +104,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Reminders, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -142,13 +142,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of document, window, account, list, reminder.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -182,7 +182,7 @@ def count(
     """Count objects of one class in Reminders, filtered. SAFE, reads.
 
     Args:
-        element: One of document, window, account, list, reminder.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -215,10 +215,10 @@ def make(
     """Make an object of one class in Reminders. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of document, window, account, list, reminder.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -237,8 +237,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Reminders. SAFE to MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -253,10 +253,10 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Reminders. MODIFY, opens a document.
 
     Args:
-        target: A file or a list of a file.
+        target: Which files to open.
 
     Returns:
-        A document or a list of a document.
+        The answer, one or more documents.
     """
     return APP.call(open, target=target)
 
@@ -276,9 +276,9 @@ def close(
     """Close documents, windows or tabs of Reminders. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which documents or windows to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -298,9 +298,9 @@ def save(
     """Save documents of Reminders. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
-        as_: Text.
+        target: Which documents or windows to save.
+        in_: Where to save it.
+        as_: The file format to write.
     """
     return APP.call(save, target=target, in_=in_, as_=as_)
 
@@ -323,9 +323,9 @@ def print(
     """Print files or objects with Reminders. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which documents, windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -339,7 +339,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Reminders. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -353,7 +353,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Reminders. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -377,9 +377,9 @@ def duplicate(
     """Duplicate objects of Reminders. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -389,10 +389,10 @@ def exists(target: Any) -> bool:
     """Say whether an object exists in Reminders. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -409,8 +409,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Reminders to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
@@ -422,14 +422,13 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     result="list | reminder",
 )
 def show(target: Ref) -> Ref:
-    """Show a list or a reminder in Reminders. Returns a list or a reminder. SAFE, changes the view
-    only.
+    """Show a list or a reminder in the app Reminders. SAFE, changes the view only.
 
     Args:
-        target: Reference to a list or a reminder.
+        target: Which list or reminder to show.
 
     Returns:
-        A list or a reminder.
+        The answer, a list or a reminder.
     """
     return APP.call(show, target=target)
 
@@ -451,7 +450,7 @@ def list_open(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
     """List the reminders that are not completed, of one list or all. SAFE, reads.
 
     Args:
-        list: Reference to a list.
+        list: Which list to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -482,10 +481,10 @@ def make_reminder(
     """Make a reminder, in a list or the default one. MODIFY, makes something new.
 
     Args:
-        name: Text.
-        body: Text.
-        due: A date.
-        list: Reference to a list.
+        name: The name to give it.
+        body: The text to give it.
+        due: When it is due.
+        list: Which list to put it in.
 
     Returns:
         Reference to what was made.
@@ -504,7 +503,7 @@ def complete(reminder: Ref) -> None:
     """Mark a reminder as completed. MODIFY, sets completed.
 
     Args:
-        reminder: Reference to a reminder.
+        reminder: Which reminder to act on.
     """
     return APP.call(complete, reminder=reminder)
 
@@ -542,7 +541,7 @@ def list_due(before: str) -> ListOf[Mapping[str, Any]]:
     """List the open reminders that are due before a time. SAFE, reads.
 
     Args:
-        before: A date.
+        before: The end of the time.
 
     Returns:
         A row an object, its reference under ref.
@@ -566,7 +565,7 @@ def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
     """List the reminders whose name contains some words. SAFE, reads.
 
     Args:
-        text: Text.
+        text: The words to look for.
 
     Returns:
         A row an object, its reference under ref.
@@ -585,8 +584,8 @@ def set_due(reminder: Ref, *, due: str) -> None:
     """Give a reminder another due date. MODIFY, sets due date.
 
     Args:
-        reminder: Reference to a reminder.
-        due: A date.
+        reminder: Which reminder to act on.
+        due: When it is due.
     """
     return APP.call(set_due, reminder=reminder, due=due)
 
@@ -602,7 +601,7 @@ def set_priority(reminder: Ref, *, priority: int) -> None:
     """Give a reminder a priority. MODIFY, sets priority.
 
     Args:
-        reminder: Reference to a reminder.
+        reminder: Which reminder to act on.
         priority: 0 none, 1 to 4 high, 5 medium, 6 to 9 low.
     """
     return APP.call(set_priority, reminder=reminder, priority=priority)
@@ -620,7 +619,7 @@ def count_open(*, list: Ref | None = None) -> int:
     """Count the reminders that are not completed, of one list or all. SAFE, reads.
 
     Args:
-        list: Reference to a list.
+        list: Which list to look in.
 
     Returns:
         How many there are.
@@ -640,7 +639,7 @@ def make_list(name: str) -> Ref:
     """Make a list of reminders. MODIFY, makes something new.
 
     Args:
-        name: Text.
+        name: The name to give it.
 
     Returns:
         Reference to what was made.
@@ -751,24 +750,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'reminders[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -779,10 +779,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -791,13 +792,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as reminders[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
+        '~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -807,48 +809,54 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
+        'as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["text"]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
+        'as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
+        'print, an absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
         '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"print_dialog": {"type": "boolean"}'
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'reminders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'reminders[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as lists[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -857,13 +865,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'reminders[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as lists[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "show": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as lists[0]"}'
+        '"target": {"type": "string", "description": "Which list or reminder to show, such as accounts[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -872,15 +881,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_open": Schema(
         '{"type": "object", "properties": {'
-        '"list": {"type": "string", "description": "Reference such as lists[0]"}'
+        '"list": {"type": "string", "description": "Which list to look in, such as lists[0]"}'
         '}, "additionalProperties": false}',
     ),
     "make_reminder": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string"}, '
-        '"body": {"type": "string"}, '
-        '"due": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
-        '"list": {"type": "string", "description": "Reference such as lists[0]"}'
+        '"name": {"type": "string", "description": "The name to give it"}, '
+        '"body": {"type": "string", "description": "The text to give it"}, '
+        '"due": {"type": "string", "format": "date-time", "description": "When it is due, in ISO 8601"}, '
+        '"list": {"type": "string", "description": "Which list to put it in, such as lists[0]"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -889,7 +898,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "complete": Schema(
         '{"type": "object", "properties": {'
-        '"reminder": {"type": "string", "description": "Reference such as reminders[0]"}'
+        '"reminder": {"type": "string", "description": "Which reminder to act on, such as reminders[0]"}'
         '}, "required": ["reminder"], "additionalProperties": false}',
     ),
     "list_lists": Schema(
@@ -898,29 +907,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_due": Schema(
         '{"type": "object", "properties": {'
-        '"before": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '"before": {"type": "string", "format": "date-time", "description": "The end of the time, in ISO 8601"}'
         '}, "required": ["before"], "additionalProperties": false}',
     ),
     "find_reminders": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "set_due": Schema(
         '{"type": "object", "properties": {'
-        '"reminder": {"type": "string", "description": "Reference such as reminders[0]"}, '
-        '"due": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '"reminder": {"type": "string", "description": "Which reminder to act on, such as reminders[0]"}, '
+        '"due": {"type": "string", "format": "date-time", "description": "When it is due, in ISO 8601"}'
         '}, "required": ["reminder", "due"], "additionalProperties": false}',
     ),
     "set_priority": Schema(
         '{"type": "object", "properties": {'
-        '"reminder": {"type": "string", "description": "Reference such as reminders[0]"}, '
+        '"reminder": {"type": "string", "description": "Which reminder to act on, such as reminders[0]"}, '
         '"priority": {"type": "integer", "description": "0 none, 1 to 4 high, 5 medium, 6 to 9 low"}'
         '}, "required": ["reminder", "priority"], "additionalProperties": false}',
     ),
     "count_open": Schema(
         '{"type": "object", "properties": {'
-        '"list": {"type": "string", "description": "Reference such as lists[0]"}'
+        '"list": {"type": "string", "description": "Which list to look in, such as lists[0]"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '
@@ -929,7 +938,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_list": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string"}'
+        '"name": {"type": "string", "description": "The name to give it"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '

@@ -97,8 +97,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Safari, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -135,13 +135,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of document, window, tab.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -175,7 +175,7 @@ def count(
     """Count objects of one class in Safari, filtered. SAFE, reads.
 
     Args:
-        element: One of document, window, tab.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -207,10 +207,10 @@ def make(
     """Make an object of one class in Safari. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of document, window, tab.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -229,8 +229,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Safari. SAFE to MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -245,10 +245,10 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Safari. MODIFY, opens a document.
 
     Args:
-        target: A file or a list of a file.
+        target: Which files to open.
 
     Returns:
-        A document or a list of a document.
+        The answer, one or more documents.
     """
     return APP.call(open, target=target)
 
@@ -268,9 +268,9 @@ def close(
     """Close documents, windows or tabs of Safari. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which documents, windows or tabs to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -288,9 +288,9 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
     """Save documents of Safari. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
-        as_: Any value.
+        target: Which documents or windows to save.
+        in_: Where to save it.
+        as_: The file format to write.
     """
     return APP.call(save, target=target, in_=in_, as_=as_)
 
@@ -313,9 +313,9 @@ def print(
     """Print files or objects with Safari. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which documents, windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -329,7 +329,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Safari. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -343,7 +343,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Safari. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -366,9 +366,9 @@ def duplicate(
     """Duplicate objects of Safari. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -378,10 +378,10 @@ def exists(target: Any) -> bool:
     """Say whether an object exists in Safari. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -398,8 +398,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Safari to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
@@ -417,12 +417,12 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
 def add_reading_list_item(
     target: str, *, and_preview_text: str | None = None, with_title: str | None = None
 ) -> None:
-    """Add reading list item, given text, in Safari. MODIFY, makes something new.
+    """Add a URL to the reading list of Safari. MODIFY, makes something new.
 
     Args:
-        target: Text.
-        and_preview_text: Text.
-        with_title: Text.
+        target: The URL to add.
+        and_preview_text: The preview to show below the title.
+        with_title: The title to show.
     """
     return APP.call(
         add_reading_list_item,
@@ -443,11 +443,11 @@ def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
     """Run JavaScript in a page of Safari. DANGEROUS, code in pages where the user is logged in.
 
     Args:
-        script: Text.
-        in_: Reference to a document or a tab.
+        script: The JavaScript to run.
+        in_: The tab to run it in, such as windows 0 .tabs 0 .
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(do_javascript, script=script, in_=in_)
 
@@ -459,10 +459,11 @@ def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
     params={"of": Param("of", "dcnm", "tab | document")},
 )
 def email_contents(*, of: Ref | None = None) -> None:
-    """Email contents in Safari. DANGEROUS, leaves the machine and cannot be called back.
+    """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be called
+    back.
 
     Args:
-        of: Reference to a tab or a document.
+        of: Which tab to send, such as windows 0 .tabs 0 .
     """
     return APP.call(email_contents, of=of)
 
@@ -474,18 +475,18 @@ def email_contents(*, of: Ref | None = None) -> None:
     params={"in_": Param("in", "dcnm", "document | tab"), "for_": Param("for", "qury", "text")},
 )
 def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
-    """Search the web in Safari. MODIFY, asks another computer.
+    """Search the web in a tab of Safari. MODIFY, asks another computer.
 
     Args:
-        in_: Reference to a document or a tab.
-        for_: Text.
+        in_: The tab to show results in, such as windows 0 .tabs 0 .
+        for_: The words to search for.
     """
     return APP.call(search_the_web, in_=in_, for_=for_)
 
 
 @tool(event="sfriopbk", level="SAFE", jxa="showBookmarks", params={})
 def show_bookmarks() -> None:
-    """Show bookmarks in Safari. SAFE, changes the view only."""
+    """Show the bookmarks in Safari. SAFE, changes the view only."""
     return APP.call(show_bookmarks)
 
 
@@ -641,7 +642,7 @@ def close_tab(tab: Ref) -> None:
     """Close a tab of Safari. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        tab: Reference to a tab.
+        tab: Which tab to act on.
     """
     return APP.call(close_tab, tab=tab)
 
@@ -663,7 +664,7 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tabs of the front window whose title contains some words. SAFE, reads.
 
     Args:
-        text: Text.
+        text: The words to look for.
 
     Returns:
         A row an object, its reference under ref.
@@ -770,24 +771,25 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'windows[0].tabs[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "tab"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "tab"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -798,10 +800,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "tab"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -810,13 +813,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as windows[0].tabs[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
+        '~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -826,48 +830,55 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or tabs to '
+        'close, such as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
+        'as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": "The '
+        'file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
+        'print, an absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
         '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"print_dialog": {"type": "boolean"}'
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'windows[0].tabs[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as windows[0].tabs[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -876,32 +887,33 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'windows[0].tabs[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as windows[0].tabs[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "add_reading_list_item": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"and_preview_text": {"type": "string"}, '
-        '"with_title": {"type": "string"}'
+        '"target": {"type": "string", "description": "The URL to add"}, '
+        '"and_preview_text": {"type": "string", "description": "The preview to show below the title"}, '
+        '"with_title": {"type": "string", "description": "The title to show"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "do_javascript": Schema(
         '{"type": "object", "properties": {'
-        '"script": {"type": "string"}, '
-        '"in_": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"script": {"type": "string", "description": "The JavaScript to run"}, '
+        '"in_": {"type": "string", "description": "The tab to run it in, such as windows[0].tabs[0]"}'
         '}, "required": ["script"], "additionalProperties": false}',
     ),
     "email_contents": Schema(
         '{"type": "object", "properties": {'
-        '"of": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"of": {"type": "string", "description": "Which tab to send, such as windows[0].tabs[0]"}'
         '}, "additionalProperties": false}',
     ),
     "search_the_web": Schema(
         '{"type": "object", "properties": {'
-        '"in_": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"for_": {"type": "string"}'
+        '"in_": {"type": "string", "description": "The tab to show results in, such as windows[0].tabs[0]"}, '
+        '"for_": {"type": "string", "description": "The words to search for"}'
         '}, "required": ["for_"], "additionalProperties": false}',
     ),
     "show_bookmarks": Schema(
@@ -969,12 +981,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close_tab": Schema(
         '{"type": "object", "properties": {'
-        '"tab": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"tab": {"type": "string", "description": "Which tab to act on, such as windows[0].tabs[0]"}'
         '}, "required": ["tab"], "additionalProperties": false}',
     ),
     "find_tabs": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "read_later": Schema(

@@ -92,8 +92,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Shortcuts, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -130,13 +130,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of document, window, shortcut, folder.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -170,7 +170,7 @@ def count(
     """Count objects of one class in Shortcuts, filtered. SAFE, reads.
 
     Args:
-        element: One of document, window, shortcut, folder.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -202,10 +202,10 @@ def make(
     """Make an object of one class in Shortcuts. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of document, window, shortcut, folder.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -224,8 +224,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Shortcuts. SAFE to MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -240,10 +240,10 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Shortcuts. DANGEROUS, opening may run what is opened.
 
     Args:
-        target: A file or a list of a file.
+        target: Which files to open.
 
     Returns:
-        A document or a list of a document.
+        The answer, one or more documents.
     """
     return APP.call(open, target=target)
 
@@ -263,9 +263,9 @@ def close(
     """Close documents, windows or tabs of Shortcuts. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which documents or windows to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -283,9 +283,9 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
     """Save documents of Shortcuts. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
-        as_: Any value.
+        target: Which documents or windows to save.
+        in_: Where to save it.
+        as_: The file format to write.
     """
     return APP.call(save, target=target, in_=in_, as_=as_)
 
@@ -308,9 +308,9 @@ def print(
     """Print files or objects with Shortcuts. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which documents, windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -324,7 +324,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Shortcuts. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -338,7 +338,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Shortcuts. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -361,9 +361,9 @@ def duplicate(
     """Duplicate objects of Shortcuts. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -373,10 +373,10 @@ def exists(target: Any) -> bool:
     """Say whether an object exists in Shortcuts. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -393,8 +393,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Shortcuts to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
@@ -413,11 +413,11 @@ def run(shortcut: Ref, *, with_input: Any = None) -> Any:
     included.
 
     Args:
-        shortcut: Reference to a shortcut.
-        with_input: Any value.
+        shortcut: Which shortcut to run.
+        with_input: What the shortcut gets as its input.
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(run, shortcut=shortcut, with_input=with_input)
 
@@ -489,7 +489,7 @@ def find_shortcuts(text: str) -> ListOf[Mapping[str, Any]]:
     """List the shortcuts whose name contains some words. SAFE, reads.
 
     Args:
-        text: Text.
+        text: The words to look for.
 
     Returns:
         A row an object, its reference under ref.
@@ -509,7 +509,7 @@ def list_in_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
     """List the shortcuts of a folder. SAFE, reads.
 
     Args:
-        folder: Reference to a folder.
+        folder: Which folder to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -553,7 +553,7 @@ def read_shortcut(shortcut: Ref) -> Any:
     """Return what is known of a shortcut. SAFE, reads.
 
     Args:
-        shortcut: Reference to a shortcut.
+        shortcut: Which shortcut to act on.
 
     Returns:
         The value, or the properties by name.
@@ -574,11 +574,11 @@ def run_with_text(shortcut: Ref, *, text: str) -> Any:
     commands included.
 
     Args:
-        shortcut: Reference to a shortcut.
-        text: Text.
+        shortcut: The shortcut to use.
+        text: The words to use.
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(run_with_text, shortcut=shortcut, text=text)
 
@@ -664,24 +664,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'shortcuts[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -692,10 +693,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -704,13 +706,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as shortcuts[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
+        '~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -720,48 +723,55 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
+        'as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
+        'as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": "The '
+        'file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
+        'print, an absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
         '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"print_dialog": {"type": "boolean"}'
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'shortcuts[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'shortcuts[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -770,14 +780,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'shortcuts[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "run": Schema(
         '{"type": "object", "properties": {'
-        '"shortcut": {"type": "string", "description": "Reference such as shortcuts[0]"}, '
-        '"with_input": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"shortcut": {"type": "string", "description": "Which shortcut to run, such as shortcuts[0]"}, '
+        '"with_input": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "What the shortcut gets as its input"}'
         '}, "required": ["shortcut"], "additionalProperties": false}',
     ),
     "list_shortcuts": Schema(
@@ -798,12 +810,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_shortcuts": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "list_in_folder": Schema(
         '{"type": "object", "properties": {'
-        '"folder": {"type": "string", "description": "Reference such as folders[0]"}'
+        '"folder": {"type": "string", "description": "Which folder to look in, such as folders[0]"}'
         '}, "required": ["folder"], "additionalProperties": false}',
     ),
     "list_with_input": Schema(
@@ -812,13 +824,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "read_shortcut": Schema(
         '{"type": "object", "properties": {'
-        '"shortcut": {"type": "string", "description": "Reference such as shortcuts[0]"}'
+        '"shortcut": {"type": "string", "description": "Which shortcut to act on, such as shortcuts[0]"}'
         '}, "required": ["shortcut"], "additionalProperties": false}',
     ),
     "run_with_text": Schema(
         '{"type": "object", "properties": {'
-        '"shortcut": {"type": "string", "description": "Reference such as shortcuts[0]"}, '
-        '"text": {"type": "string"}'
+        '"shortcut": {"type": "string", "description": "The shortcut to use, such as shortcuts[0]"}, '
+        '"text": {"type": "string", "description": "The words to use"}'
         '}, "required": ["shortcut", "text"], "additionalProperties": false}',
     ),
 }

@@ -11,7 +11,6 @@ from iac_runtime.tool import App, Class, Enum, ListOf, Param, Property, Record, 
 
 __all__ = [
     "APP",
-    "adding_folder_items_to",
     "ascii_character",
     "ascii_number",
     "ask_text",
@@ -27,7 +26,6 @@ __all__ = [
     "choose_url",
     "clipboard_info",
     "close_access",
-    "closing_folder_window_for",
     "current_date",
     "delay",
     "display_alert",
@@ -37,26 +35,22 @@ __all__ = [
     "get_clipboard_text",
     "get_eof",
     "get_volume_settings",
-    "handle_cgi_request",
     "info_for",
     "list_disks",
     "list_folder",
     "load_script",
     "localized_string",
     "mount_volume",
-    "moving_folder_window_for",
     "mute",
     "notify",
     "offset",
     "open_for_access",
     "open_location",
     "open_url",
-    "opening_folder",
     "path_to",
     "path_to_resource",
     "random_number",
     "read",
-    "removing_folder_items_from",
     "round",
     "run_script",
     "run_shell_command",
@@ -98,10 +92,10 @@ Olie = Literal["up", "down", "toward zero", "to nearest", "as taught in school"]
 
 @tool(event="sysobeep", level="SAFE", params={"target": Param("", "----", "integer")})
 def beep(target: int | None = None) -> None:
-    """Beep a whole number in Standard Additions. SAFE, is seen or heard by the user only.
+    """Sound the alert of the Mac. SAFE, is seen or heard by the user only.
 
     Args:
-        target: A whole number.
+        target: How many times to beep.
     """
     return APP.call(beep, target=target)
 
@@ -127,16 +121,16 @@ def choose_application(
     multiple_selections_allowed: bool | None = None,
     as_: str | None = None,
 ) -> Ref:
-    """Choose application in Standard Additions. Returns an application. SAFE, lets the user pick.
+    """Let the user choose an app. SAFE, lets the user pick.
 
     Args:
-        with_title: Text.
-        with_prompt: Text.
-        multiple_selections_allowed: True or false.
-        as_: A class name.
+        with_title: The title of the dialog.
+        with_prompt: The prompt to show.
+        multiple_selections_allowed: Whether multiple selections are allowed.
+        as_: Whether to answer an app or an alias.
 
     Returns:
-        An application.
+        The answer, an application.
     """
     return APP.call(
         choose_application,
@@ -155,13 +149,13 @@ def choose_application(
     result="color",
 )
 def choose_color(*, default_color: ListOf[float] | None = None) -> ListOf[float]:
-    """Choose color in Standard Additions. Returns a colour. SAFE, lets the user pick.
+    """Let the user choose a color. SAFE, lets the user pick.
 
     Args:
-        default_color: A colour.
+        default_color: The default color to use.
 
     Returns:
-        A colour.
+        The answer, a colour.
     """
     return APP.call(choose_color, default_color=default_color)
 
@@ -193,18 +187,18 @@ def choose_file(
     multiple_selections_allowed: bool | None = None,
     showing_package_contents: bool | None = None,
 ) -> str:
-    """Choose file in Standard Additions. Returns a file. SAFE, lets the user pick.
+    """Let the user choose a file. SAFE, lets the user pick.
 
     Args:
-        with_prompt: Text.
-        of_type: A list of text.
-        default_location: A file.
-        invisibles: True or false.
-        multiple_selections_allowed: True or false.
-        showing_package_contents: True or false.
+        with_prompt: The prompt to show.
+        of_type: The file types to offer.
+        default_location: The default location to use.
+        invisibles: Whether to show invisible files.
+        multiple_selections_allowed: Whether multiple selections are allowed.
+        showing_package_contents: Whether to open packages as folders.
 
     Returns:
-        A file.
+        The answer, a file.
     """
     return APP.call(
         choose_file,
@@ -234,15 +228,15 @@ def choose_file_name(
     default_name: str | None = None,
     default_location: str | None = None,
 ) -> str:
-    """Choose file name in Standard Additions. Returns a file. SAFE, lets the user pick.
+    """Let the user choose a name and a place for a new file. SAFE, lets the user pick.
 
     Args:
-        with_prompt: Text.
-        default_name: Text.
-        default_location: A file.
+        with_prompt: The prompt to show.
+        default_name: The name to propose.
+        default_location: The folder to start in, an absolute path or .
 
     Returns:
-        A file.
+        The answer, a file.
     """
     return APP.call(
         choose_file_name,
@@ -277,17 +271,17 @@ def choose_folder(
     multiple_selections_allowed: bool | None = None,
     showing_package_contents: bool | None = None,
 ) -> str:
-    """Choose folder in Standard Additions. Returns a file. SAFE, lets the user pick.
+    """Let the user choose a folder. SAFE, lets the user pick.
 
     Args:
-        with_prompt: Text.
-        default_location: A file.
-        invisibles: True or false.
-        multiple_selections_allowed: True or false.
-        showing_package_contents: True or false.
+        with_prompt: The prompt to show.
+        default_location: The folder to start in, an absolute path or .
+        invisibles: Whether to show invisible files.
+        multiple_selections_allowed: Whether multiple selections are allowed.
+        showing_package_contents: Whether to open packages as folders.
 
     Returns:
-        A file.
+        The answer, a file.
     """
     return APP.call(
         choose_folder,
@@ -330,21 +324,20 @@ def choose_from_list(
     multiple_selections_allowed: bool | None = None,
     empty_selection_allowed: bool | None = None,
 ) -> ListOf[float | str]:
-    """Choose from list a list of text or a number in Standard Additions. Returns a list of text or
-    a number. SAFE, lets the user pick.
+    """Let the user choose from a list of texts or numbers. SAFE, lets the user pick.
 
     Args:
-        target: A list of text or a number.
-        with_title: Text.
-        with_prompt: Text.
-        default_items: A list of text or a number.
-        ok_button_name: Text.
-        cancel_button_name: Text.
-        multiple_selections_allowed: True or false.
-        empty_selection_allowed: True or false.
+        target: What to choose from.
+        with_title: The title to show.
+        with_prompt: The prompt to show.
+        default_items: The items selected at first.
+        ok_button_name: The label of the OK button.
+        cancel_button_name: The label of the cancel button.
+        multiple_selections_allowed: Whether multiple selections are allowed.
+        empty_selection_allowed: Whether empty selection is allowed.
 
     Returns:
-        A list of text or a number.
+        The answer, texts or numbers.
     """
     return APP.call(
         choose_from_list,
@@ -372,15 +365,14 @@ def choose_from_list(
 def choose_remote_application(
     *, with_title: str | None = None, with_prompt: str | None = None
 ) -> Ref:
-    """Choose remote application in Standard Additions. Returns an application. DANGEROUS, connects
-    to another computer.
+    """Let the user choose an app on another Mac. DANGEROUS, connects to another computer.
 
     Args:
-        with_title: Text.
-        with_prompt: Text.
+        with_title: The title to show.
+        with_prompt: The prompt to show.
 
     Returns:
-        An application.
+        The answer, an application.
     """
     return APP.call(choose_remote_application, with_title=with_title, with_prompt=with_prompt)
 
@@ -396,24 +388,24 @@ def choose_remote_application(
     result="URL",
 )
 def choose_url(*, showing: ListOf[Essv] | None = None, editable_url: bool | None = None) -> Ref:
-    """Choose URL in Standard Additions. Returns a URL. MODIFY, asks the user.
+    """Let the user choose the URL of a server. MODIFY, asks the user.
 
     Args:
-        showing: A list of one of 8 values.
-        editable_url: True or false.
+        showing: The kinds of servers to show.
+        editable_url: Whether the user may change the URL.
 
     Returns:
-        A URL.
+        The answer, a URL.
     """
     return APP.call(choose_url, showing=showing, editable_url=editable_url)
 
 
 @tool(event="sysodela", level="SAFE", params={"target": Param("", "----", "number")})
 def delay(target: float | None = None) -> None:
-    """Delay a number in Standard Additions. SAFE, waits.
+    """Wait for a number of seconds. SAFE, waits.
 
     Args:
-        target: A number.
+        target: How many seconds to wait.
     """
     return APP.call(delay, target=target)
 
@@ -443,20 +435,20 @@ def display_alert(
     cancel_button: str | int | None = None,
     giving_up_after: int | None = None,
 ) -> Mapping[str, Any]:
-    """Display alert, given text, in Standard Additions. Returns an alert reply. SAFE, is seen or
-    heard by the user only.
+    """Show an alert and wait for the user. Returns the button. SAFE, is seen or heard by the user
+    only.
 
     Args:
-        target: Text.
-        message: Text.
-        as_: Critical, informational or warning.
-        buttons: A list of text.
-        default_button: Text or a whole number.
-        cancel_button: Text or a whole number.
-        giving_up_after: A whole number.
+        target: The text of the alert.
+        message: The smaller text below it.
+        as_: The kind of alert.
+        buttons: The buttons to show.
+        default_button: The button that return presses.
+        cancel_button: The button that escape presses.
+        giving_up_after: Seconds to wait for an answer.
 
     Returns:
-        An alert reply.
+        The answer, an alert reply.
     """
     return APP.call(
         display_alert,
@@ -499,22 +491,21 @@ def display_dialog(
     with_icon: str | int | Stic | None = None,
     giving_up_after: int | None = None,
 ) -> Mapping[str, Any]:
-    """Display dialog, given text, in Standard Additions. Returns a dialog reply. MODIFY, asks the
-    user.
+    """Show a dialog and wait for the user. Returns button and text. MODIFY, asks the user.
 
     Args:
-        target: Text.
-        default_answer: Text.
-        hidden_answer: True or false.
-        buttons: A list of text.
-        default_button: Text or a whole number.
-        cancel_button: Text or a whole number.
-        with_title: Text.
-        with_icon: Text, a whole number, stop, note or caution or a file.
-        giving_up_after: A whole number.
+        target: The text of the dialog.
+        default_answer: What stands in the field no field if left out.
+        hidden_answer: Whether to hide the answer.
+        buttons: The buttons to show.
+        default_button: The button that return presses.
+        cancel_button: The button that escape presses.
+        with_title: The title to show.
+        with_icon: The icon to show.
+        giving_up_after: Seconds to wait for an answer.
 
     Returns:
-        A dialog reply.
+        The answer, a dialog reply.
     """
     return APP.call(
         display_dialog,
@@ -551,10 +542,10 @@ def display_notification(
     """Show a notification. SAFE, visible to the user only and gone by itself.
 
     Args:
-        text: Text.
-        with_title: Text.
-        subtitle: Text.
-        sound_name: Text.
+        text: The text of the notification.
+        with_title: The title of the notification.
+        subtitle: The subtitle to use.
+        sound_name: The sound to play with it.
     """
     return APP.call(
         display_notification,
@@ -601,16 +592,16 @@ def say(
     """Speak some text. SAFE, heard by the user only, nothing is kept.
 
     Args:
-        text: Text.
-        displaying: Text.
-        using: Text.
-        speaking_rate: A number.
-        pitch: A number.
-        modulation: A number.
-        volume: A number.
-        stopping_current_speech: True or false.
-        waiting_until_completion: True or false.
-        saving_to: Any value.
+        text: The words to speak.
+        displaying: The text to show meanwhile.
+        using: The voice to speak with.
+        speaking_rate: Words spoken in a minute.
+        pitch: The pitch of the voice, 0 to 127.
+        modulation: How far the pitch varies, 0 to 127.
+        volume: The volume of the voice, 0 to 1.
+        stopping_current_speech: Whether to stop what is being spoken.
+        waiting_until_completion: Whether to wait for its end.
+        saving_to: The sound file to write instead of speaking.
     """
     return APP.call(
         say,
@@ -635,24 +626,24 @@ def say(
     result="file information",
 )
 def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
-    """Info for a file in Standard Additions. Returns a file information. SAFE, reads.
+    """Return what is known of a file or folder. SAFE, reads.
 
     Args:
-        target: A file.
-        size: True or false.
+        target: Which file to return the info for.
+        size: Whether to add up its size.
 
     Returns:
-        A file information.
+        The answer, file information.
     """
     return APP.call(info_for, target=target, size=size)
 
 
 @tool(event="earslvol", level="SAFE", jxa="listDisks", params={}, result="list of text")
 def list_disks() -> ListOf[str]:
-    """List disks in Standard Additions. Returns a list of text. SAFE, reads.
+    """Return the names of the mounted disks. SAFE, reads.
 
     Returns:
-        A list of text.
+        The answer, texts.
     """
     return APP.call(list_disks)
 
@@ -668,14 +659,14 @@ def list_disks() -> ListOf[str]:
     result="list of text",
 )
 def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
-    """List folder a file in Standard Additions. Returns a list of text. SAFE, reads.
+    """Return the names of what is in a folder. SAFE, reads.
 
     Args:
-        target: A file.
-        invisibles: True or false.
+        target: The folder to list, an absolute path or .
+        invisibles: Whether to show invisible files.
 
     Returns:
-        A list of text.
+        The answer, texts.
     """
     return APP.call(list_folder, target=target, invisibles=invisibles)
 
@@ -701,18 +692,17 @@ def mount_volume(
     as_user_name: str | None = None,
     with_password: str | None = None,
 ) -> str:
-    """Mount volume, given text, in Standard Additions. Returns a file. DANGEROUS, connects to
-    another computer.
+    """Mount a volume of a file server. Returns its place. DANGEROUS, connects to another computer.
 
     Args:
-        target: Text.
-        on_server: Text.
-        in_appletalk_zone: Text.
-        as_user_name: Text.
-        with_password: Text.
+        target: The name or URL of the volume.
+        on_server: The server that has it.
+        in_appletalk_zone: The zone of an old network.
+        as_user_name: The user to log in as.
+        with_password: The password to log in with.
 
     Returns:
-        A file.
+        The answer, a file.
     """
     return APP.call(
         mount_volume,
@@ -743,17 +733,16 @@ def path_to(
     from_: Fldm | None = None,
     folder_creation: bool | None = None,
 ) -> str:
-    """Path to, given frontmost application, one of 47 values or any value, in Standard Additions.
-    Returns text or a file. SAFE, reads.
+    """Return the path of an app, or of a known folder such as desktop. SAFE, reads.
 
     Args:
-        target: Frontmost application, one of 47 values or any value.
-        as_: A class name.
-        from_: One of 5 values.
-        folder_creation: True or false.
+        target: The folder or app, such as desktop.
+        as_: Whether to answer text or a file.
+        from_: The user or system that has it.
+        folder_creation: Whether to make it where it is missing.
 
     Returns:
-        Text or a file.
+        The answer, text or a file.
     """
     return APP.call(path_to, target=target, as_=as_, from_=from_, folder_creation=folder_creation)
 
@@ -772,15 +761,15 @@ def path_to(
 def path_to_resource(
     target: str, *, in_bundle: str | None = None, in_directory: str | None = None
 ) -> str:
-    """Path to resource, given text, in Standard Additions. Returns a file. SAFE, reads.
+    """Return the path of a resource in a bundle. SAFE, reads.
 
     Args:
-        target: Text.
-        in_bundle: A file.
-        in_directory: Text.
+        target: The name of the resource.
+        in_bundle: The bundle to look in, an absolute path or .
+        in_directory: The folder of the bundle to look in.
 
     Returns:
-        A file.
+        The answer, a file.
     """
     return APP.call(path_to_resource, target=target, in_bundle=in_bundle, in_directory=in_directory)
 
@@ -793,13 +782,13 @@ def path_to_resource(
     result="text",
 )
 def ascii_character(target: int) -> str:
-    """ASCII character a whole number in Standard Additions. Returns text. SAFE, reads.
+    """Return the character of a code. SAFE, reads.
 
     Args:
-        target: A whole number.
+        target: The code, from 0 to 255.
 
     Returns:
-        Text.
+        The answer, text.
     """
     return APP.call(ascii_character, target=target)
 
@@ -812,13 +801,13 @@ def ascii_character(target: int) -> str:
     result="integer",
 )
 def ascii_number(target: str) -> int:
-    """ASCII number, given text, in Standard Additions. Returns a whole number. SAFE, reads.
+    """Return the code of a character. SAFE, reads.
 
     Args:
-        target: Text.
+        target: The character to look up.
 
     Returns:
-        A whole number.
+        The answer, a whole number.
     """
     return APP.call(ascii_number, target=target)
 
@@ -837,15 +826,15 @@ def ascii_number(target: str) -> int:
 def localized_string(
     target: str, *, from_table: str | None = None, in_bundle: str | None = None
 ) -> str:
-    """Localized string, given text, in Standard Additions. Returns text. SAFE, reads.
+    """Return a text in the language of the user. SAFE, reads.
 
     Args:
-        target: Text.
-        from_table: Text.
-        in_bundle: A file.
+        target: The key of the text.
+        from_table: The strings file that has it.
+        in_bundle: The bundle that has it, an absolute path or .
 
     Returns:
-        Text.
+        The answer, text.
     """
     return APP.call(localized_string, target=target, from_table=from_table, in_bundle=in_bundle)
 
@@ -857,14 +846,14 @@ def localized_string(
     result="integer",
 )
 def offset(*, of: str, in_: str) -> int:
-    """Offset in Standard Additions. Returns a whole number. SAFE, reads.
+    """Return where a text stands in another one, 0 for nowhere. SAFE, reads.
 
     Args:
-        of: Text.
-        in_: Text.
+        of: The text to look for.
+        in_: The text to look in.
 
     Returns:
-        A whole number.
+        The answer, a whole number.
     """
     return APP.call(offset, of=of, in_=in_)
 
@@ -876,14 +865,14 @@ def offset(*, of: str, in_: str) -> int:
     result="text",
 )
 def summarize(target: str, *, in_: int | None = None) -> str:
-    """Summarize, given text or a file, in Standard Additions. Returns text. SAFE, reads.
+    """Summarize a text or a text file. SAFE, reads.
 
     Args:
-        target: Text or a file.
-        in_: A whole number.
+        target: What to summarize.
+        in_: How many sentences to answer.
 
     Returns:
-        Text.
+        The answer, text.
     """
     return APP.call(summarize, target=target, in_=in_)
 
@@ -895,11 +884,10 @@ def summarize(target: str, *, in_: int | None = None) -> str:
     params={"target": Param("", "----", "any")},
 )
 def set_the_clipboard_to(target: Any) -> None:
-    """Set the clipboard to, given any value, in Standard Additions. MODIFY, edits or uses the
-    clipboard.
+    """Set the clipboard. MODIFY, edits or uses the clipboard.
 
     Args:
-        target: Any value.
+        target: What to put on the clipboard.
     """
     return APP.call(set_the_clipboard_to, target=target)
 
@@ -915,10 +903,10 @@ def the_clipboard(*, as_: str | None = None) -> Any:
     """Return the content of the clipboard. MODIFY, reads the clipboard, which may hold a password.
 
     Args:
-        as_: A class name.
+        as_: The kind of content wanted.
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(the_clipboard, as_=as_)
 
@@ -931,13 +919,13 @@ def the_clipboard(*, as_: str | None = None) -> Any:
     result="list of any",
 )
 def clipboard_info(*, for_: str | None = None) -> ListOf[Any]:
-    """Clipboard info in Standard Additions. Returns a list of any value. SAFE, reads.
+    """Return the types and sizes of what is on the clipboard. SAFE, reads.
 
     Args:
-        for_: A class name.
+        for_: The only kind to look for.
 
     Returns:
-        A list of any value.
+        The answer, values.
     """
     return APP.call(clipboard_info, for_=for_)
 
@@ -953,14 +941,14 @@ def clipboard_info(*, for_: str | None = None) -> ListOf[Any]:
     result="integer",
 )
 def open_for_access(target: str, *, write_permission: bool | None = None) -> int:
-    """Open for access a file in Standard Additions. Returns a whole number. MODIFY, opens a file.
+    """Open a file for reading or writing. Returns its number. MODIFY, opens a file.
 
     Args:
-        target: A file.
-        write_permission: True or false.
+        target: Which file to open for access.
+        write_permission: Whether to write to it.
 
     Returns:
-        A whole number.
+        The answer, a whole number.
     """
     return APP.call(open_for_access, target=target, write_permission=write_permission)
 
@@ -969,10 +957,10 @@ def open_for_access(target: str, *, write_permission: bool | None = None) -> int
     event="rdwrclos", level="SAFE", jxa="closeAccess", params={"target": Param("", "----", "any")}
 )
 def close_access(target: Any) -> None:
-    """Close access, given any value, in Standard Additions. SAFE, reads.
+    """Close a file after access. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The number or path of the file.
     """
     return APP.call(close_access, target=target)
 
@@ -1005,21 +993,21 @@ def read(
     using_delimiters: ListOf[str] | None = None,
     as_: str | None = None,
 ) -> Any:
-    """Read, given any value, in Standard Additions. Returns any value. DANGEROUS, reads any file.
+    """Read a file. DANGEROUS, reads any file.
 
     Args:
-        target: Any value.
-        from_: A whole number.
-        for_: A whole number.
-        to: A whole number.
-        before: Text.
-        until: Text.
-        using_delimiter: Text.
-        using_delimiters: A list of text.
-        as_: A class name.
+        target: The path or number of the file.
+        from_: The byte to start at, from 1.
+        for_: How many bytes to read.
+        to: The byte to stop at.
+        before: The character to stop before.
+        until: The character to stop after.
+        using_delimiter: The text that parts it.
+        using_delimiters: The texts that part it.
+        as_: The kind of data to read.
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(
         read,
@@ -1054,14 +1042,14 @@ def write(
     for_: int | None = None,
     as_: str | None = None,
 ) -> None:
-    """Write, given any value, in Standard Additions. DANGEROUS, writes any file.
+    """Write to an open file. DANGEROUS, writes any file.
 
     Args:
-        target: Any value.
-        to: Any value.
-        starting_at: A whole number.
-        for_: A whole number.
-        as_: A class name.
+        target: The data to write.
+        to: The number or path of the file.
+        starting_at: The byte to start at, from 1.
+        for_: How many bytes to write.
+        as_: The kind of data to write.
     """
     return APP.call(write, target=target, to=to, starting_at=starting_at, for_=for_, as_=as_)
 
@@ -1074,13 +1062,13 @@ def write(
     result="integer",
 )
 def get_eof(target: Any) -> int:
-    """Get eof, given any value, in Standard Additions. Returns a whole number. SAFE, reads.
+    """Return the length of a file in bytes. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The path or number of the file.
 
     Returns:
-        A whole number.
+        The answer, a whole number.
     """
     return APP.call(get_eof, target=target)
 
@@ -1092,11 +1080,11 @@ def get_eof(target: Any) -> int:
     params={"target": Param("", "----", "any"), "to": Param("to", "set2", "integer")},
 )
 def set_eof(target: Any, *, to: int) -> None:
-    """Set eof, given any value, in Standard Additions. DANGEROUS, writes any file.
+    """Set the length of a file in bytes. DANGEROUS, writes any file.
 
     Args:
-        target: Any value.
-        to: A whole number.
+        target: The path or number of the file.
+        to: The new length in bytes.
     """
     return APP.call(set_eof, target=target, to=to)
 
@@ -1109,13 +1097,13 @@ def set_eof(target: Any, *, to: int) -> None:
     result="any",
 )
 def load_script(target: str) -> Any:
-    """Load script a file in Standard Additions. Returns any value. DANGEROUS, runs code.
+    """Load a compiled script from a file. DANGEROUS, runs code.
 
     Args:
-        target: A file.
+        target: The script file, an absolute path or .
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(load_script, target=target)
 
@@ -1133,12 +1121,12 @@ def load_script(target: str) -> Any:
 def store_script(
     target: Any = None, *, in_: str | None = None, replacing: Savo | None = None
 ) -> None:
-    """Store script, given any value, in Standard Additions. DANGEROUS, writes code to disk.
+    """Write a script object to a file. DANGEROUS, writes code to disk.
 
     Args:
-        target: Any value.
-        in_: A file.
-        replacing: Ask, yes or no.
+        target: The script object to store.
+        in_: The file to write, an absolute path or .
+        replacing: What to do with an existing file.
     """
     return APP.call(store_script, target=target, in_=in_, replacing=replacing)
 
@@ -1157,35 +1145,35 @@ def store_script(
 def run_script(
     target: Any, *, with_parameters: ListOf[Any] | None = None, in_: str | None = None
 ) -> Any:
-    """Run script, given any value, in Standard Additions. Returns any value. DANGEROUS, runs code.
+    """Run a script, given as text or as a file. DANGEROUS, runs code.
 
     Args:
-        target: Any value.
-        with_parameters: A list of any value.
-        in_: Text.
+        target: The source of a script, or its file.
+        with_parameters: What its run handler gets.
+        in_: The scripting language to use.
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(run_script, target=target, with_parameters=with_parameters, in_=in_)
 
 
 @tool(event="sysocpls", level="SAFE", jxa="scriptingComponents", params={}, result="list of text")
 def scripting_components() -> ListOf[str]:
-    """Scripting components in Standard Additions. Returns a list of text. SAFE, reads.
+    """Return the names of the scripting languages at hand. SAFE, reads.
 
     Returns:
-        A list of text.
+        The answer, texts.
     """
     return APP.call(scripting_components)
 
 
 @tool(event="misccurd", level="SAFE", jxa="currentDate", params={}, result="date")
 def current_date() -> str:
-    """Current date in Standard Additions. Returns a date. SAFE, reads.
+    """Return the date and the time of now. SAFE, reads.
 
     Returns:
-        A date.
+        The answer, a date.
     """
     return APP.call(current_date)
 
@@ -1222,16 +1210,16 @@ def do_shell_script(
     """Run a shell command and return what it printed. DANGEROUS, it is the shell.
 
     Args:
-        command: Text.
-        as_: A class name.
-        administrator_privileges: True or false.
-        user_name: Text.
-        password: Text.
-        with_prompt: Text.
-        altering_line_endings: True or false.
+        command: The shell command to run.
+        as_: The kind of output wanted.
+        administrator_privileges: Whether to run it as administrator.
+        user_name: The user to act as.
+        password: The password to give.
+        with_prompt: The prompt to show.
+        altering_line_endings: Whether to turn line ends into those of a Mac.
 
     Returns:
-        Text.
+        The answer, text.
     """
     return APP.call(
         do_shell_script,
@@ -1250,7 +1238,7 @@ def get_volume_settings() -> Mapping[str, Any]:
     """Return the sound volumes. SAFE, reads only.
 
     Returns:
-        A volume settings.
+        The answer, volume settings.
     """
     return APP.call(get_volume_settings)
 
@@ -1274,16 +1262,16 @@ def random_number(
     to: float | None = None,
     with_seed: int | None = None,
 ) -> float:
-    """Random number a number in Standard Additions. Returns a number. SAFE, reads.
+    """Return a random number. SAFE, reads.
 
     Args:
-        target: A number.
-        from_: A number.
-        to: A number.
-        with_seed: A whole number.
+        target: The most it may be.
+        from_: The least it may be.
+        to: The most it may be.
+        with_seed: A number that makes it repeatable.
 
     Returns:
-        A number.
+        The answer, a number.
     """
     return APP.call(random_number, target=target, from_=from_, to=to, with_seed=with_seed)
 
@@ -1295,14 +1283,14 @@ def random_number(
     result="integer",
 )
 def round(target: float, *, rounding: Olie | None = None) -> int:
-    """Round a number in Standard Additions. Returns a whole number. SAFE, reads.
+    """Round a number to a whole one. SAFE, reads.
 
     Args:
-        target: A number.
-        rounding: One of 5 values.
+        target: What to round.
+        rounding: Which way to round.
 
     Returns:
-        A whole number.
+        The answer, a whole number.
     """
     return APP.call(round, target=target, rounding=rounding)
 
@@ -1327,14 +1315,14 @@ def set_volume(
     alert_volume: int | None = None,
     output_muted: bool | None = None,
 ) -> None:
-    """Set volume a number in Standard Additions. MODIFY, changes a setting.
+    """Set the volumes of the Mac. MODIFY, changes a setting.
 
     Args:
-        target: A number.
-        output_volume: A whole number.
-        input_volume: A whole number.
-        alert_volume: A whole number.
-        output_muted: True or false.
+        target: The volume, from 0 to 7.
+        output_volume: The sound volume, from 0 to 100.
+        input_volume: The volume of the microphone, from 0 to 100.
+        alert_volume: The volume of alerts, from 0 to 100.
+        output_muted: Whether to mute the sound.
     """
     return APP.call(
         set_volume,
@@ -1354,121 +1342,37 @@ def set_volume(
     result="any",
 )
 def system_attribute(target: Any = None, *, has: int | None = None) -> Any:
-    """System attribute, given any value, in Standard Additions. Returns any value. MODIFY, reads
-    the environment, which may hold a secret.
+    """Return an environment variable or a fact of the system. MODIFY, reads the environment, which
+    may hold a secret.
 
     Args:
-        target: Any value.
-        has: A whole number.
+        target: The name of the variable.
+        has: The bits to test for.
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(system_attribute, target=target, has=has)
 
 
 @tool(event="sysosigt", level="SAFE", jxa="systemInfo", params={}, result="system information")
 def system_info() -> Mapping[str, Any]:
-    """System info in Standard Additions. Returns a system information. SAFE, reads.
+    """Return name, version, user and hardware of the Mac. SAFE, reads.
 
     Returns:
-        A system information.
+        The answer, system information.
     """
     return APP.call(system_info)
 
 
 @tool(event="sysoGMT ", level="SAFE", jxa="timeToGMT", params={}, result="integer")
 def time_to_gmt() -> int:
-    """Time to GMT in Standard Additions. Returns a whole number. SAFE, reads.
+    """Return how many seconds the local time is ahead of GMT. SAFE, reads.
 
     Returns:
-        A whole number.
+        The answer, a whole number.
     """
     return APP.call(time_to_gmt)
-
-
-@tool(
-    event="facofopn",
-    level="DANGEROUS",
-    jxa="openingFolder",
-    params={"target": Param("", "----", "file")},
-)
-def opening_folder(target: str) -> None:
-    """Opening folder a file in Standard Additions. DANGEROUS, runs code.
-
-    Args:
-        target: A file.
-    """
-    return APP.call(opening_folder, target=target)
-
-
-@tool(
-    event="facofclo",
-    level="DANGEROUS",
-    jxa="closingFolderWindowFor",
-    params={"target": Param("", "----", "file")},
-)
-def closing_folder_window_for(target: str) -> None:
-    """Closing folder window for a file in Standard Additions. DANGEROUS, runs code.
-
-    Args:
-        target: A file.
-    """
-    return APP.call(closing_folder_window_for, target=target)
-
-
-@tool(
-    event="facofsiz",
-    level="DANGEROUS",
-    jxa="movingFolderWindowFor",
-    params={"target": Param("", "----", "file"), "from_": Param("from", "fnsz", "rectangle")},
-)
-def moving_folder_window_for(target: str, *, from_: Mapping[str, float]) -> None:
-    """Moving folder window for a file in Standard Additions. DANGEROUS, runs code.
-
-    Args:
-        target: A file.
-        from_: A rectangle.
-    """
-    return APP.call(moving_folder_window_for, target=target, from_=from_)
-
-
-@tool(
-    event="facofget",
-    level="DANGEROUS",
-    jxa="addingFolderItemsTo",
-    params={
-        "target": Param("", "----", "file"),
-        "after_receiving": Param("after receiving", "flst", "list of file", "afterReceiving"),
-    },
-)
-def adding_folder_items_to(target: str, *, after_receiving: ListOf[str]) -> None:
-    """Adding folder items to a file in Standard Additions. DANGEROUS, runs code.
-
-    Args:
-        target: A file.
-        after_receiving: A list of a file.
-    """
-    return APP.call(adding_folder_items_to, target=target, after_receiving=after_receiving)
-
-
-@tool(
-    event="facoflos",
-    level="DANGEROUS",
-    jxa="removingFolderItemsFrom",
-    params={
-        "target": Param("", "----", "file"),
-        "after_losing": Param("after losing", "flst", "list of file", "afterLosing"),
-    },
-)
-def removing_folder_items_from(target: str, *, after_losing: ListOf[str]) -> None:
-    """Removing folder items from a file in Standard Additions. DANGEROUS, runs code.
-
-    Args:
-        target: A file.
-        after_losing: A list of a file.
-    """
-    return APP.call(removing_folder_items_from, target=target, after_losing=after_losing)
 
 
 @tool(
@@ -1481,120 +1385,14 @@ def removing_folder_items_from(target: str, *, after_losing: ListOf[str]) -> Non
     },
 )
 def open_location(target: str | None = None, *, error_reporting: bool | None = None) -> None:
-    """Open location, given text, in Standard Additions. DANGEROUS, opens a URL of any scheme with
-    any app.
+    """Open a URL with the app that is set for it. DANGEROUS, opens a URL of any scheme with any
+    app.
 
     Args:
-        target: Text.
-        error_reporting: True or false.
+        target: Which URL to open.
+        error_reporting: Whether to tell the user of errors.
     """
     return APP.call(open_location, target=target, error_reporting=error_reporting)
-
-
-@tool(
-    event="WWW\u03a9sdoc",
-    level="DANGEROUS",
-    jxa="handleCGIRequest",
-    params={
-        "target": Param("", "----", "text"),
-        "searching_for": Param("searching for", "kfor", "text", "searchingFor"),
-        "with_posted_data": Param("with posted data", "post", "text", "withPostedData"),
-        "of_content_type": Param("of content type", "ctyp", "text", "ofContentType"),
-        "using_access_method": Param("using access method", "meth", "text", "usingAccessMethod"),
-        "from_address": Param("from address", "addr", "text", "fromAddress"),
-        "from_user": Param("from user", "user", "text", "fromUser"),
-        "using_password": Param("using password", "pass", "text", "usingPassword"),
-        "with_user_info": Param("with user info", "frmu", "text", "withUserInfo"),
-        "from_server": Param("from server", "svnm", "text", "fromServer"),
-        "via_port": Param("via port", "svpt", "text", "viaPort"),
-        "executing_by": Param("executing by", "scnm", "text", "executingBy"),
-        "referred_by": Param("referred by", "refr", "text", "referredBy"),
-        "from_browser": Param("from browser", "Agnt", "text", "fromBrowser"),
-        "using_action": Param("using action", "Kapt", "text", "usingAction"),
-        "of_action_type": Param("of action type", "Kact", "text", "ofActionType"),
-        "from_client_ip_address": Param(
-            "from client IP address", "Kcip", "text", "fromClientIPAddress"
-        ),
-        "with_full_request": Param("with full request", "Kfrq", "text", "withFullRequest"),
-        "with_connection_id": Param("with connection ID", "Kcid", "integer", "withConnectionID"),
-        "from_virtual_host": Param("from virtual host", "DIRE", "text", "fromVirtualHost"),
-    },
-    result="web page",
-)
-def handle_cgi_request(
-    target: str,
-    *,
-    searching_for: str | None = None,
-    with_posted_data: str | None = None,
-    of_content_type: str | None = None,
-    using_access_method: str | None = None,
-    from_address: str | None = None,
-    from_user: str | None = None,
-    using_password: str | None = None,
-    with_user_info: str | None = None,
-    from_server: str | None = None,
-    via_port: str | None = None,
-    executing_by: str | None = None,
-    referred_by: str | None = None,
-    from_browser: str | None = None,
-    using_action: str | None = None,
-    of_action_type: str | None = None,
-    from_client_ip_address: str | None = None,
-    with_full_request: str | None = None,
-    with_connection_id: int | None = None,
-    from_virtual_host: str | None = None,
-) -> Ref:
-    """Handle CGI request, given text, in Standard Additions. Returns a web page. DANGEROUS, takes a
-    using password.
-
-    Args:
-        target: Text.
-        searching_for: Text.
-        with_posted_data: Text.
-        of_content_type: Text.
-        using_access_method: Text.
-        from_address: Text.
-        from_user: Text.
-        using_password: Text.
-        with_user_info: Text.
-        from_server: Text.
-        via_port: Text.
-        executing_by: Text.
-        referred_by: Text.
-        from_browser: Text.
-        using_action: Text.
-        of_action_type: Text.
-        from_client_ip_address: Text.
-        with_full_request: Text.
-        with_connection_id: A whole number.
-        from_virtual_host: Text.
-
-    Returns:
-        A web page.
-    """
-    return APP.call(
-        handle_cgi_request,
-        target=target,
-        searching_for=searching_for,
-        with_posted_data=with_posted_data,
-        of_content_type=of_content_type,
-        using_access_method=using_access_method,
-        from_address=from_address,
-        from_user=from_user,
-        using_password=using_password,
-        with_user_info=with_user_info,
-        from_server=from_server,
-        via_port=via_port,
-        executing_by=executing_by,
-        referred_by=referred_by,
-        from_browser=from_browser,
-        using_action=using_action,
-        of_action_type=of_action_type,
-        from_client_ip_address=from_client_ip_address,
-        with_full_request=with_full_request,
-        with_connection_id=with_connection_id,
-        from_virtual_host=from_virtual_host,
-    )
 
 
 @tool(
@@ -1608,8 +1406,8 @@ def notify(text: str, *, title: str | None = None) -> None:
     """Show a notification with a title. SAFE, visible to the user only and gone by itself.
 
     Args:
-        text: Text.
-        title: Text.
+        text: The words to use.
+        title: The title to show.
     """
     return APP.call(notify, text=text, title=title)
 
@@ -1626,10 +1424,10 @@ def run_shell_command(command: str) -> str:
     """Run a shell command as you, without administrator rights. DANGEROUS, it is the shell.
 
     Args:
-        command: Text.
+        command: The shell command to run.
 
     Returns:
-        Text.
+        The answer, text.
     """
     return APP.call(run_shell_command, command=command)
 
@@ -1646,7 +1444,7 @@ def get_clipboard_text() -> Any:
     """Return the text of the clipboard. MODIFY, reads the clipboard, which may hold a password.
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(get_clipboard_text)
 
@@ -1662,7 +1460,7 @@ def set_clipboard_text(text: str) -> None:
     """Put text on the clipboard. MODIFY, edits or uses the clipboard.
 
     Args:
-        text: Text.
+        text: The words to use.
     """
     return APP.call(set_clipboard_text, text=text)
 
@@ -1679,11 +1477,11 @@ def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     """Ask the user for a line of text. MODIFY, asks the user.
 
     Args:
-        question: Text.
+        question: The question to ask.
         default: What stands in the field at first may be empty.
 
     Returns:
-        A dialog reply.
+        The answer, a dialog reply.
     """
     return APP.call(ask_text, question=question, default=default)
 
@@ -1700,10 +1498,10 @@ def ask_yes_no(question: str) -> Mapping[str, Any]:
     """Ask the user a question with a Yes and a No button. MODIFY, asks the user.
 
     Args:
-        question: Text.
+        question: The question to ask.
 
     Returns:
-        A dialog reply.
+        The answer, a dialog reply.
     """
     return APP.call(ask_yes_no, question=question)
 
@@ -1747,7 +1545,7 @@ def open_url(url: str) -> None:
     """Open a URL in the app that is set for it. DANGEROUS, opens a URL of any scheme with any app.
 
     Args:
-        url: Text.
+        url: Which URL to open.
     """
     return APP.call(open_url, url=url)
 
@@ -2011,15 +1809,15 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "beep": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "integer"}'
+        '"target": {"type": "integer", "description": "How many times to beep"}'
         '}, "additionalProperties": false}',
     ),
     "choose_application": Schema(
         '{"type": "object", "properties": {'
-        '"with_title": {"type": "string"}, '
-        '"with_prompt": {"type": "string"}, '
-        '"multiple_selections_allowed": {"type": "boolean"}, '
-        '"as_": {"type": "string", "description": "Class name"}'
+        '"with_title": {"type": "string", "description": "The title of the dialog"}, '
+        '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
+        '"as_": {"type": "string", "description": "Whether to answer an app or an alias"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2028,7 +1826,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "choose_color": Schema(
         '{"type": "object", "properties": {'
-        '"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "Red, green, blue, each 0 to 1"}'
+        '"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "The default color to use, red, green '
+        'and blue, each 0 to 1"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}, '
@@ -2037,12 +1836,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "choose_file": Schema(
         '{"type": "object", "properties": {'
-        '"with_prompt": {"type": "string"}, '
-        '"of_type": {"type": "array", "items": {"type": "string"}}, '
-        '"default_location": {"type": "string", "description": "Absolute path or ~"}, '
-        '"invisibles": {"type": "boolean"}, '
-        '"multiple_selections_allowed": {"type": "boolean"}, '
-        '"showing_package_contents": {"type": "boolean"}'
+        '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
+        '"of_type": {"type": "array", "items": {"type": "string"}, "description": "The file types to offer"}, '
+        '"default_location": {"type": "string", "description": "The default location to use, an absolute path or ~"}, '
+        '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
+        '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2051,9 +1850,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "choose_file_name": Schema(
         '{"type": "object", "properties": {'
-        '"with_prompt": {"type": "string"}, '
-        '"default_name": {"type": "string"}, '
-        '"default_location": {"type": "string", "description": "Absolute path or ~"}'
+        '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
+        '"default_name": {"type": "string", "description": "The name to propose"}, '
+        '"default_location": {"type": "string", "description": "The folder to start in, an absolute path or ~"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2062,11 +1861,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "choose_folder": Schema(
         '{"type": "object", "properties": {'
-        '"with_prompt": {"type": "string"}, '
-        '"default_location": {"type": "string", "description": "Absolute path or ~"}, '
-        '"invisibles": {"type": "boolean"}, '
-        '"multiple_selections_allowed": {"type": "boolean"}, '
-        '"showing_package_contents": {"type": "boolean"}'
+        '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
+        '"default_location": {"type": "string", "description": "The folder to start in, an absolute path or ~"}, '
+        '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
+        '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2075,14 +1874,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "choose_from_list": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}, '
-        '"with_title": {"type": "string"}, '
-        '"with_prompt": {"type": "string"}, '
-        '"default_items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}, '
-        '"ok_button_name": {"type": "string"}, '
-        '"cancel_button_name": {"type": "string"}, '
-        '"multiple_selections_allowed": {"type": "boolean"}, '
-        '"empty_selection_allowed": {"type": "boolean"}'
+        '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "What to choose from"}, '
+        '"with_title": {"type": "string", "description": "The title to show"}, '
+        '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
+        '"default_items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "The items selected at first"}, '
+        '"ok_button_name": {"type": "string", "description": "The label of the OK button"}, '
+        '"cancel_button_name": {"type": "string", "description": "The label of the cancel button"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
+        '"empty_selection_allowed": {"type": "boolean", "description": "Whether empty selection is allowed"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"anyOf": [{"type": "number"}, {"type": "string"}]}}, '
@@ -2091,8 +1890,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "choose_remote_application": Schema(
         '{"type": "object", "properties": {'
-        '"with_title": {"type": "string"}, '
-        '"with_prompt": {"type": "string"}'
+        '"with_title": {"type": "string", "description": "The title to show"}, '
+        '"with_prompt": {"type": "string", "description": "The prompt to show"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2102,8 +1901,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "choose_url": Schema(
         '{"type": "object", "properties": {'
         '"showing": {"type": "array", "items": {"type": "string", "enum": ["Web servers", "FTP Servers", "Telnet hosts", "File servers", "News servers", '
-        '"Directory services", "Media servers", "Remote applications"]}}, '
-        '"editable_url": {"type": "boolean"}'
+        '"Directory services", "Media servers", "Remote applications"]}, "description": "The kinds of servers to show"}, '
+        '"editable_url": {"type": "boolean", "description": "Whether the user may change the URL"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2112,18 +1911,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delay": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "number"}'
+        '"target": {"type": "number", "description": "How many seconds to wait"}'
         '}, "additionalProperties": false}',
     ),
     "display_alert": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"message": {"type": "string"}, '
-        '"as_": {"type": "string", "enum": ["critical", "informational", "warning"]}, '
-        '"buttons": {"type": "array", "items": {"type": "string"}}, '
-        '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, '
-        '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, '
-        '"giving_up_after": {"type": "integer"}'
+        '"target": {"type": "string", "description": "The text of the alert"}, '
+        '"message": {"type": "string", "description": "The smaller text below it"}, '
+        '"as_": {"type": "string", "enum": ["critical", "informational", "warning"], "description": "The kind of alert"}, '
+        '"buttons": {"type": "array", "items": {"type": "string"}, "description": "The buttons to show"}, '
+        '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
+        '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that escape presses"}, '
+        '"giving_up_after": {"type": "integer", "description": "Seconds to wait for an answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}, '
@@ -2132,15 +1931,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "display_dialog": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"default_answer": {"type": "string"}, '
-        '"hidden_answer": {"type": "boolean"}, '
-        '"buttons": {"type": "array", "items": {"type": "string"}}, '
-        '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, '
-        '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, '
-        '"with_title": {"type": "string"}, '
-        '"with_icon": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "Absolute path or ~"}, '
-        '"giving_up_after": {"type": "integer"}'
+        '"target": {"type": "string", "description": "The text of the dialog"}, '
+        '"default_answer": {"type": "string", "description": "What stands in the field; no field if left out"}, '
+        '"hidden_answer": {"type": "boolean", "description": "Whether to hide the answer"}, '
+        '"buttons": {"type": "array", "items": {"type": "string"}, "description": "The buttons to show"}, '
+        '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
+        '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that escape presses"}, '
+        '"with_title": {"type": "string", "description": "The title to show"}, '
+        '"with_icon": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The icon to show, an absolute path or ~"}, '
+        '"giving_up_after": {"type": "integer", "description": "Seconds to wait for an answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
@@ -2150,30 +1949,31 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "display_notification": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}, '
-        '"with_title": {"type": "string"}, '
-        '"subtitle": {"type": "string"}, '
-        '"sound_name": {"type": "string"}'
+        '"text": {"type": "string", "description": "The text of the notification"}, '
+        '"with_title": {"type": "string", "description": "The title of the notification"}, '
+        '"subtitle": {"type": "string", "description": "The subtitle to use"}, '
+        '"sound_name": {"type": "string", "description": "The sound to play with it"}'
         '}, "additionalProperties": false}',
     ),
     "say": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}, '
-        '"displaying": {"type": "string"}, '
-        '"using": {"type": "string"}, '
-        '"speaking_rate": {"type": "number"}, '
-        '"pitch": {"type": "number"}, '
-        '"modulation": {"type": "number"}, '
-        '"volume": {"type": "number"}, '
-        '"stopping_current_speech": {"type": "boolean"}, '
-        '"waiting_until_completion": {"type": "boolean"}, '
-        '"saving_to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"text": {"type": "string", "description": "The words to speak"}, '
+        '"displaying": {"type": "string", "description": "The text to show meanwhile"}, '
+        '"using": {"type": "string", "description": "The voice to speak with"}, '
+        '"speaking_rate": {"type": "number", "description": "Words spoken in a minute"}, '
+        '"pitch": {"type": "number", "description": "The pitch of the voice, 0 to 127"}, '
+        '"modulation": {"type": "number", "description": "How far the pitch varies, 0 to 127"}, '
+        '"volume": {"type": "number", "description": "The volume of the voice, 0 to 1"}, '
+        '"stopping_current_speech": {"type": "boolean", "description": "Whether to stop what is being spoken"}, '
+        '"waiting_until_completion": {"type": "boolean", "description": "Whether to wait for its end"}, '
+        '"saving_to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "The sound file to write instead of speaking"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "info_for": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"size": {"type": "boolean"}'
+        '"target": {"type": "string", "description": "Which file to return the info for, an absolute path or ~"}, '
+        '"size": {"type": "boolean", "description": "Whether to add up its size"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"name": {"type": "string"}, "displayed_name": {"type": "string"}, "short_name": {"type": "string"}, '
@@ -2197,8 +1997,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_folder": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"invisibles": {"type": "boolean"}'
+        '"target": {"type": "string", "description": "The folder to list, an absolute path or ~"}, '
+        '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}, '
@@ -2207,11 +2007,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "mount_volume": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"on_server": {"type": "string"}, '
-        '"in_appletalk_zone": {"type": "string"}, '
-        '"as_user_name": {"type": "string"}, '
-        '"with_password": {"type": "string"}'
+        '"target": {"type": "string", "description": "The name or URL of the volume"}, '
+        '"on_server": {"type": "string", "description": "The server that has it"}, '
+        '"in_appletalk_zone": {"type": "string", "description": "The zone of an old network"}, '
+        '"as_user_name": {"type": "string", "description": "The user to log in as"}, '
+        '"with_password": {"type": "string", "description": "The password to log in with"}'
         '}, "required": ["target", "on_server"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2220,10 +2020,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "path_to": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
-        '"as_": {"type": "string", "description": "Class name"}, '
-        '"from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"]}, '
-        '"folder_creation": {"type": "boolean"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The folder or app, such as desktop"}, '
+        '"as_": {"type": "string", "description": "Whether to answer text or a file"}, '
+        '"from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"], "description": "The user '
+        'or system that has it"}, '
+        '"folder_creation": {"type": "boolean", "description": "Whether to make it where it is missing"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2232,9 +2034,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "path_to_resource": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"in_bundle": {"type": "string", "description": "Absolute path or ~"}, '
-        '"in_directory": {"type": "string"}'
+        '"target": {"type": "string", "description": "The name of the resource"}, '
+        '"in_bundle": {"type": "string", "description": "The bundle to look in, an absolute path or ~"}, '
+        '"in_directory": {"type": "string", "description": "The folder of the bundle to look in"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2243,7 +2045,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "ascii_character": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "integer"}'
+        '"target": {"type": "integer", "description": "The code, from 0 to 255"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2252,7 +2054,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "ascii_number": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}'
+        '"target": {"type": "string", "description": "The character to look up"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '
@@ -2261,9 +2063,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "localized_string": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"from_table": {"type": "string"}, '
-        '"in_bundle": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"type": "string", "description": "The key of the text"}, '
+        '"from_table": {"type": "string", "description": "The strings file that has it"}, '
+        '"in_bundle": {"type": "string", "description": "The bundle that has it, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2272,8 +2074,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "offset": Schema(
         '{"type": "object", "properties": {'
-        '"of": {"type": "string"}, '
-        '"in_": {"type": "string"}'
+        '"of": {"type": "string", "description": "The text to look for"}, '
+        '"in_": {"type": "string", "description": "The text to look in"}'
         '}, "required": ["of", "in_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '
@@ -2282,8 +2084,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "summarize": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"in_": {"type": "integer"}'
+        '"target": {"type": "string", "description": "What to summarize, an absolute path or ~"}, '
+        '"in_": {"type": "integer", "description": "How many sentences to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2292,17 +2094,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_the_clipboard_to": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"What to put on the clipboard"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "the_clipboard": Schema(
         '{"type": "object", "properties": {'
-        '"as_": {"type": "string", "description": "Class name"}'
+        '"as_": {"type": "string", "description": "The kind of content wanted"}'
         '}, "additionalProperties": false}',
     ),
     "clipboard_info": Schema(
         '{"type": "object", "properties": {'
-        '"for_": {"type": "string", "description": "Class name"}'
+        '"for_": {"type": "string", "description": "The only kind to look for"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
@@ -2312,8 +2115,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open_for_access": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"write_permission": {"type": "boolean"}'
+        '"target": {"type": "string", "description": "Which file to open for access, an absolute path or ~"}, '
+        '"write_permission": {"type": "boolean", "description": "Whether to write to it"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '
@@ -2322,34 +2125,39 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close_access": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The number or path of the file"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "read": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
-        '"from_": {"type": "integer"}, '
-        '"for_": {"type": "integer"}, '
-        '"to": {"type": "integer"}, '
-        '"before": {"type": "string"}, '
-        '"until": {"type": "string"}, '
-        '"using_delimiter": {"type": "string"}, '
-        '"using_delimiters": {"type": "array", "items": {"type": "string"}}, '
-        '"as_": {"type": "string", "description": "Class name"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The path or number of the file"}, '
+        '"from_": {"type": "integer", "description": "The byte to start at, from 1"}, '
+        '"for_": {"type": "integer", "description": "How many bytes to read"}, '
+        '"to": {"type": "integer", "description": "The byte to stop at"}, '
+        '"before": {"type": "string", "description": "The character to stop before"}, '
+        '"until": {"type": "string", "description": "The character to stop after"}, '
+        '"using_delimiter": {"type": "string", "description": "The text that parts it"}, '
+        '"using_delimiters": {"type": "array", "items": {"type": "string"}, "description": "The texts that part it"}, '
+        '"as_": {"type": "string", "description": "The kind of data to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "write": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
-        '"to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
-        '"starting_at": {"type": "integer"}, '
-        '"for_": {"type": "integer"}, '
-        '"as_": {"type": "string", "description": "Class name"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The data to write"}, '
+        '"to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": "The '
+        'number or path of the file"}, '
+        '"starting_at": {"type": "integer", "description": "The byte to start at, from 1"}, '
+        '"for_": {"type": "integer", "description": "How many bytes to write"}, '
+        '"as_": {"type": "string", "description": "The kind of data to write"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "get_eof": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The path or number of the file"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '
@@ -2358,28 +2166,31 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_eof": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
-        '"to": {"type": "integer"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The path or number of the file"}, '
+        '"to": {"type": "integer", "description": "The new length in bytes"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "load_script": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"type": "string", "description": "The script file, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "store_script": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"replacing": {"type": "string", "enum": ["ask", "yes", "no"]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The script object to store"}, '
+        '"in_": {"type": "string", "description": "The file to write, an absolute path or ~"}, '
+        '"replacing": {"type": "string", "enum": ["ask", "yes", "no"], "description": "What to do with an existing file"}'
         '}, "additionalProperties": false}',
     ),
     "run_script": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The source of a script, or its file"}, '
         '"with_parameters": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
-        '{"type": "string"}}]}}, '
-        '"in_": {"type": "string"}'
+        '{"type": "string"}}]}, "description": "What its run handler gets"}, '
+        '"in_": {"type": "string", "description": "The scripting language to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "scripting_components": Schema(
@@ -2400,13 +2211,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "do_shell_script": Schema(
         '{"type": "object", "properties": {'
-        '"command": {"type": "string"}, '
-        '"as_": {"type": "string", "description": "Class name"}, '
-        '"administrator_privileges": {"type": "boolean"}, '
-        '"user_name": {"type": "string"}, '
-        '"password": {"type": "string"}, '
-        '"with_prompt": {"type": "string"}, '
-        '"altering_line_endings": {"type": "boolean"}'
+        '"command": {"type": "string", "description": "The shell command to run"}, '
+        '"as_": {"type": "string", "description": "The kind of output wanted"}, '
+        '"administrator_privileges": {"type": "boolean", "description": "Whether to run it as administrator"}, '
+        '"user_name": {"type": "string", "description": "The user to act as"}, '
+        '"password": {"type": "string", "description": "The password to give"}, '
+        '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
+        '"altering_line_endings": {"type": "boolean", "description": "Whether to turn line ends into those of a Mac"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2424,10 +2235,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "random_number": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "number"}, '
-        '"from_": {"type": "number"}, '
-        '"to": {"type": "number"}, '
-        '"with_seed": {"type": "integer"}'
+        '"target": {"type": "number", "description": "The most it may be"}, '
+        '"from_": {"type": "number", "description": "The least it may be"}, '
+        '"to": {"type": "number", "description": "The most it may be"}, '
+        '"with_seed": {"type": "integer", "description": "A number that makes it repeatable"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "number"}, '
@@ -2436,8 +2247,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "round": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "number"}, '
-        '"rounding": {"type": "string", "enum": ["up", "down", "toward zero", "to nearest", "as taught in school"]}'
+        '"target": {"type": "number", "description": "What to round"}, '
+        '"rounding": {"type": "string", "enum": ["up", "down", "toward zero", "to nearest", "as taught in school"], "description": "Which way to round"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '
@@ -2446,17 +2257,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_volume": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "number"}, '
-        '"output_volume": {"type": "integer"}, '
-        '"input_volume": {"type": "integer"}, '
-        '"alert_volume": {"type": "integer"}, '
-        '"output_muted": {"type": "boolean"}'
+        '"target": {"type": "number", "description": "The volume, from 0 to 7"}, '
+        '"output_volume": {"type": "integer", "description": "The sound volume, from 0 to 100"}, '
+        '"input_volume": {"type": "integer", "description": "The volume of the microphone, from 0 to 100"}, '
+        '"alert_volume": {"type": "integer", "description": "The volume of alerts, from 0 to 100"}, '
+        '"output_muted": {"type": "boolean", "description": "Whether to mute the sound"}'
         '}, "additionalProperties": false}',
     ),
     "system_attribute": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
-        '"has": {"type": "integer"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The name of the variable"}, '
+        '"has": {"type": "integer", "description": "The bits to test for"}'
         '}, "additionalProperties": false}',
     ),
     "system_info": Schema(
@@ -2479,78 +2291,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"note": {"type": "string"}'
         '}, "additionalProperties": false}',
     ),
-    "opening_folder": Schema(
-        '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}'
-        '}, "required": ["target"], "additionalProperties": false}',
-    ),
-    "closing_folder_window_for": Schema(
-        '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}'
-        '}, "required": ["target"], "additionalProperties": false}',
-    ),
-    "moving_folder_window_for": Schema(
-        '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"from_": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}, "width": {"type": "number"}, "height": {"type": '
-        '"number"}}, "required": ["x", "y", "width", "height"], "additionalProperties": false}'
-        '}, "required": ["target", "from_"], "additionalProperties": false}',
-    ),
-    "adding_folder_items_to": Schema(
-        '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"after_receiving": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}'
-        '}, "required": ["target", "after_receiving"], "additionalProperties": false}',
-    ),
-    "removing_folder_items_from": Schema(
-        '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"after_losing": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}'
-        '}, "required": ["target", "after_losing"], "additionalProperties": false}',
-    ),
     "open_location": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"error_reporting": {"type": "boolean"}'
-        '}, "additionalProperties": false}',
-    ),
-    "handle_cgi_request": Schema(
-        '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"searching_for": {"type": "string"}, '
-        '"with_posted_data": {"type": "string"}, '
-        '"of_content_type": {"type": "string"}, '
-        '"using_access_method": {"type": "string"}, '
-        '"from_address": {"type": "string"}, '
-        '"from_user": {"type": "string"}, '
-        '"using_password": {"type": "string"}, '
-        '"with_user_info": {"type": "string"}, '
-        '"from_server": {"type": "string"}, '
-        '"via_port": {"type": "string"}, '
-        '"executing_by": {"type": "string"}, '
-        '"referred_by": {"type": "string"}, '
-        '"from_browser": {"type": "string"}, '
-        '"using_action": {"type": "string"}, '
-        '"of_action_type": {"type": "string"}, '
-        '"from_client_ip_address": {"type": "string"}, '
-        '"with_full_request": {"type": "string"}, '
-        '"with_connection_id": {"type": "integer"}, '
-        '"from_virtual_host": {"type": "string"}'
-        '}, "required": ["target"], "additionalProperties": false}',
-        '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
+        '"target": {"type": "string", "description": "Which URL to open"}, '
+        '"error_reporting": {"type": "boolean", "description": "Whether to tell the user of errors"}'
         '}, "additionalProperties": false}',
     ),
     "notify": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}, '
-        '"title": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to use"}, '
+        '"title": {"type": "string", "description": "The title to show"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "run_shell_command": Schema(
         '{"type": "object", "properties": {'
-        '"command": {"type": "string"}'
+        '"command": {"type": "string", "description": "The shell command to run"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}, '
@@ -2563,12 +2318,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_clipboard_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "ask_text": Schema(
         '{"type": "object", "properties": {'
-        '"question": {"type": "string"}, '
+        '"question": {"type": "string", "description": "The question to ask"}, '
         '"default": {"type": "string", "description": "What stands in the field at first; may be empty"}'
         '}, "required": ["question", "default"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2579,7 +2334,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "ask_yes_no": Schema(
         '{"type": "object", "properties": {'
-        '"question": {"type": "string"}'
+        '"question": {"type": "string", "description": "The question to ask"}'
         '}, "required": ["question"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
@@ -2602,7 +2357,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open_url": Schema(
         '{"type": "object", "properties": {'
-        '"url": {"type": "string"}'
+        '"url": {"type": "string", "description": "Which URL to open"}'
         '}, "required": ["url"], "additionalProperties": false}',
     ),
 }

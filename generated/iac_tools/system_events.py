@@ -399,8 +399,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of System Events, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -440,10 +440,10 @@ def list(
         element: Class, such as document, window, user.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -512,9 +512,9 @@ def make(
 
     Args:
         element: Class, such as document, window, user.
-        properties: Property to value.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -533,8 +533,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of System Events. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -549,10 +549,10 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
     """Open files or objects in System Events. DANGEROUS, opening may run what is opened.
 
     Args:
-        target: Text, a file or a list of a file.
+        target: What to open.
 
     Returns:
-        A document, a list of a document or a file.
+        The answer, one or more documents or files.
     """
     return APP.call(open, target=target)
 
@@ -572,9 +572,9 @@ def close(
     """Close documents, windows or tabs of System Events. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which documents or windows to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -594,9 +594,9 @@ def save(
     """Save documents of System Events. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
-        as_: Text.
+        target: Which documents or windows to save.
+        in_: Where to save it.
+        as_: The file format to write.
     """
     return APP.call(save, target=target, in_=in_, as_=as_)
 
@@ -619,9 +619,9 @@ def print(
     """Print files or objects with System Events. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which documents, windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -635,7 +635,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit System Events. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -649,7 +649,7 @@ def delete(target: Ref) -> None:
     """Delete objects of System Events. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a disk item.
+        target: Which object or disk item to delete.
     """
     return APP.call(delete, target=target)
 
@@ -673,9 +673,9 @@ def duplicate(
     """Duplicate objects of System Events. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -685,10 +685,10 @@ def exists(target: Any) -> bool:
     """Say whether an object exists in System Events. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -708,34 +708,34 @@ def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref
     """Move objects of System Events to another place. MODIFY, moves.
 
     Args:
-        target: A value.
-        to: Text or a place.
+        target: What to move.
+        to: The folder to move them to, an absolute path or a reference.
 
     Returns:
-        A disk item or a list of a disk item.
+        The answer, one or more disk items.
     """
     return APP.call(move, target=target, to=to)
 
 
 @tool(event="miscttrm", level="MODIFY", jxa="abortTransaction", params={})
 def abort_transaction() -> None:
-    """Abort transaction in System Events. MODIFY, groups or drops changes."""
+    """Drop the changes of the open transaction in System Events. MODIFY, groups or drops changes."""
     return APP.call(abort_transaction)
 
 
 @tool(event="miscbegi", level="MODIFY", jxa="beginTransaction", params={}, result="integer")
 def begin_transaction() -> int:
-    """Begin transaction in System Events. Returns a whole number. MODIFY, groups or drops changes.
+    """Begin a transaction in System Events. Returns its number. MODIFY, groups or drops changes.
 
     Returns:
-        A whole number.
+        The answer, a whole number.
     """
     return APP.call(begin_transaction)
 
 
 @tool(event="miscendt", level="MODIFY", jxa="endTransaction", params={})
 def end_transaction() -> None:
-    """End transaction in System Events. MODIFY, groups or drops changes."""
+    """End the open transaction in System Events. MODIFY, groups or drops changes."""
     return APP.call(end_transaction)
 
 
@@ -746,14 +746,14 @@ def end_transaction() -> None:
     result="configuration",
 )
 def connect(target: Ref) -> Ref:
-    """Connect a configuration or a service in System Events. Returns a configuration. DANGEROUS,
-    connects to another computer.
+    """Connect a network service or configuration, such as a VPN. DANGEROUS, connects to another
+    computer.
 
     Args:
-        target: Reference to a configuration or a service.
+        target: Which configuration or service to connect to.
 
     Returns:
-        A configuration.
+        The answer, a configuration.
     """
     return APP.call(connect, target=target)
 
@@ -765,14 +765,14 @@ def connect(target: Ref) -> Ref:
     result="configuration",
 )
 def disconnect(target: Ref) -> Ref:
-    """Disconnect a configuration or a service in System Events. Returns a configuration. DANGEROUS,
-    drops the network, a VPN too.
+    """Disconnect a network service or configuration, such as a VPN. DANGEROUS, drops the network, a
+    VPN too.
 
     Args:
-        target: Reference to a configuration or a service.
+        target: Which configuration or service to disconnect.
 
     Returns:
-        A configuration.
+        The answer, a configuration.
     """
     return APP.call(disconnect, target=target)
 
@@ -783,11 +783,10 @@ def disconnect(target: Ref) -> Ref:
     params={"target": Param("", "----", "screen saver | screen saver preferences object")},
 )
 def start(target: Ref) -> None:
-    """Start a screen saver or a screen saver preferences object in System Events. SAFE, changes the
-    view only.
+    """Start the screen saver. SAFE, changes the view only.
 
     Args:
-        target: Reference to a screen saver or a screen saver preferences object.
+        target: Which screen saver or screen saver preferences object to start.
     """
     return APP.call(start, target=target)
 
@@ -798,18 +797,17 @@ def start(target: Ref) -> None:
     params={"target": Param("", "----", "screen saver | screen saver preferences object")},
 )
 def stop(target: Ref) -> None:
-    """Stop a screen saver or a screen saver preferences object in System Events. DANGEROUS, shows
-    an unattended screen.
+    """Stop the screen saver. DANGEROUS, shows an unattended screen.
 
     Args:
-        target: Reference to a screen saver or a screen saver preferences object.
+        target: Which screen saver or screen saver preferences object to stop.
     """
     return APP.call(stop, target=target)
 
 
 @tool(event="fndrlogo", level="DANGEROUS", jxa="logOut", params={})
 def log_out() -> None:
-    """Log out in System Events. DANGEROUS, logs the user out."""
+    """Log the user out of the Mac. DANGEROUS, logs the user out."""
     return APP.call(log_out)
 
 
@@ -823,10 +821,10 @@ def log_out() -> None:
     },
 )
 def restart(*, state_saving_preference: bool | None = None) -> None:
-    """Restart in System Events. DANGEROUS, restarts the computer.
+    """Restart the computer. DANGEROUS, restarts the computer.
 
     Args:
-        state_saving_preference: True or false.
+        state_saving_preference: Whether to open the same windows afterwards.
     """
     return APP.call(restart, state_saving_preference=state_saving_preference)
 
@@ -842,17 +840,17 @@ def restart(*, state_saving_preference: bool | None = None) -> None:
     },
 )
 def shut_down(*, state_saving_preference: bool | None = None) -> None:
-    """Shut down in System Events. DANGEROUS, shuts the computer down.
+    """Shut the computer down. DANGEROUS, shuts the computer down.
 
     Args:
-        state_saving_preference: True or false.
+        state_saving_preference: Whether to open the same windows afterwards.
     """
     return APP.call(shut_down, state_saving_preference=state_saving_preference)
 
 
 @tool(event="fndrslep", level="MODIFY", params={})
 def sleep() -> None:
-    """Sleep in System Events. MODIFY, puts the computer to sleep."""
+    """Let the computer sleep. MODIFY, puts the computer to sleep."""
     return APP.call(sleep)
 
 
@@ -863,15 +861,15 @@ def sleep() -> None:
     result="UI element | list of UI element",
 )
 def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref | ListOf[Ref]:
-    """Click a UI element in System Events. Returns a UI element or a list of a UI element.
-    DANGEROUS, works the controls of any app.
+    """Click a button, menu item or other control of an app. Returns what was clicked. DANGEROUS,
+    works the controls of any app.
 
     Args:
-        target: Reference to a UI element.
-        at: A list of a number.
+        target: Which UI element to click.
+        at: Where on the screen, x and y.
 
     Returns:
-        A UI element or a list of a UI element.
+        The answer, one or more UI elements.
     """
     return APP.call(click, target=target, at=at)
 
@@ -886,12 +884,12 @@ def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref 
     },
 )
 def key_code(target: int | ListOf[int], *, using: Emds | ListOf[Emds] | None = None) -> None:
-    """Key code a whole number or a list of a whole number in System Events. DANGEROUS, types keys.
+    """Press keys by their codes, as on the keyboard, in the app that is in front. DANGEROUS, types
+    keys.
 
     Args:
-        target: A whole number or a list of a whole number.
-        using: Command down, control down, option down or shift down or a list of command down,
-            control down, option down or shift down.
+        target: Codes of the keys, such as 36 for return.
+        using: Keys held down, such as command down.
     """
     return APP.call(key_code, target=target, using=using)
 
@@ -905,12 +903,11 @@ def key_code(target: int | ListOf[int], *, using: Emds | ListOf[Emds] | None = N
     },
 )
 def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
-    """Keystroke, given text, in System Events. DANGEROUS, types keys.
+    """Type text in the app that is in front, as on the keyboard. DANGEROUS, types keys.
 
     Args:
-        target: Text.
-        using: Command down, control down, option down or shift down or a list of command down,
-            control down, option down or shift down.
+        target: The text to type.
+        using: Keys held down, such as command down.
     """
     return APP.call(keystroke, target=target, using=using)
 
@@ -922,14 +919,14 @@ def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
     result="action",
 )
 def perform(target: Ref) -> Ref:
-    """Perform an action in System Events. Returns an action. DANGEROUS, works the controls of any
-    app.
+    """Perform an action of a control of an app. Returns the action. DANGEROUS, works the controls
+    of any app.
 
     Args:
-        target: Reference to an action.
+        target: Which action to perform.
 
     Returns:
-        An action.
+        The answer, an action.
     """
     return APP.call(perform, target=target)
 
@@ -941,14 +938,13 @@ def perform(target: Ref) -> Ref:
     result="UI element",
 )
 def select(target: Ref) -> Ref:
-    """Select a UI element in System Events. Returns a UI element. MODIFY, selects in any app, which
-    may act.
+    """Select a control of an app. Returns the control. MODIFY, selects in any app, which may act.
 
     Args:
-        target: Reference to a UI element.
+        target: Which UI element to select.
 
     Returns:
-        A UI element.
+        The answer, a UI element.
     """
     return APP.call(select, target=target)
 
@@ -1002,7 +998,7 @@ def set_dark_mode(on: bool) -> None:
     """Switch dark mode on or off. MODIFY, sets dark mode.
 
     Args:
-        on: True or false.
+        on: Whether to switch it on.
     """
     return APP.call(set_dark_mode, on=on)
 
@@ -1039,7 +1035,7 @@ def bring_to_front(process: Ref) -> None:
     """Bring a running app to the front. SAFE, each property has its level.
 
     Args:
-        process: Reference to a process.
+        process: Which process to act on.
     """
     return APP.call(bring_to_front, process=process)
 
@@ -1055,7 +1051,7 @@ def hide_app(process: Ref) -> None:
     """Hide a running app. MODIFY, sets visible.
 
     Args:
-        process: Reference to a process.
+        process: Which process to act on.
     """
     return APP.call(hide_app, process=process)
 
@@ -1071,7 +1067,7 @@ def type_text(text: str) -> None:
     """Type text into the app that is in front. DANGEROUS, types keys.
 
     Args:
-        text: Text.
+        text: The words to use.
     """
     return APP.call(type_text, text=text)
 
@@ -1141,7 +1137,7 @@ def set_wallpaper(file: str) -> None:
     """Set the picture of the first desktop. MODIFY, sets picture.
 
     Args:
-        file: A file.
+        file: The file to give it.
     """
     return APP.call(set_wallpaper, file=file)
 
@@ -1157,7 +1153,7 @@ def set_dock_autohide(on: bool) -> None:
     """Hide the Dock until the pointer is there, or show it always. MODIFY, sets autohide.
 
     Args:
-        on: True or false.
+        on: Whether to switch it on.
     """
     return APP.call(set_dock_autohide, on=on)
 
@@ -1989,8 +1985,9 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'folders[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
@@ -1998,10 +1995,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
@@ -2018,9 +2015,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2029,13 +2027,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as folders[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to open, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2045,48 +2043,53 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
+        'as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["text"]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
+        'as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
+        'print, an absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
         '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"print_dialog": {"type": "boolean"}'
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as diskItems[0]"}'
+        '"target": {"type": "string", "description": "Which object or disk item to delete, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'folders[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -2095,8 +2098,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, '
-        '"to": {"type": "string"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to move"}, '
+        '"to": {"type": "string", "description": "The folder to move them to, an absolute path or a reference"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2122,7 +2125,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "connect": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which configuration or service to connect to, such as '
+        'networkPreferences.services[0].configurations[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2131,7 +2135,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "disconnect": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which configuration or service to disconnect, such as '
+        'networkPreferences.services[0].configurations[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2140,12 +2145,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "start": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as screenSavers[0]"}'
+        '"target": {"type": "string", "description": "Which screen saver or screen saver preferences object to start, such as screenSavers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "stop": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as screenSavers[0]"}'
+        '"target": {"type": "string", "description": "Which screen saver or screen saver preferences object to stop, such as screenSavers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "log_out": Schema(
@@ -2154,12 +2159,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "restart": Schema(
         '{"type": "object", "properties": {'
-        '"state_saving_preference": {"type": "boolean"}'
+        '"state_saving_preference": {"type": "boolean", "description": "Whether to open the same windows afterwards"}'
         '}, "additionalProperties": false}',
     ),
     "shut_down": Schema(
         '{"type": "object", "properties": {'
-        '"state_saving_preference": {"type": "boolean"}'
+        '"state_saving_preference": {"type": "boolean", "description": "Whether to open the same windows afterwards"}'
         '}, "additionalProperties": false}',
     ),
     "sleep": Schema(
@@ -2168,8 +2173,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "click": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as uiElements[0]"}, '
-        '"at": {"type": "array", "items": {"type": "number"}}'
+        '"target": {"type": "string", "description": "Which UI element to click, such as windows[0]"}, '
+        '"at": {"type": "array", "items": {"type": "number"}, "description": "Where on the screen, x and y"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2179,21 +2184,22 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "key_code": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}, '
+        '"target": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}], "description": "Codes of the keys, such as 36 for '
+        'return"}, '
         '"using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": '
-        '"string", "enum": ["command down", "control down", "option down", "shift down"]}}]}'
+        '"string", "enum": ["command down", "control down", "option down", "shift down"]}}], "description": "Keys held down, such as command down"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "keystroke": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
+        '"target": {"type": "string", "description": "The text to type"}, '
         '"using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": '
-        '"string", "enum": ["command down", "control down", "option down", "shift down"]}}]}'
+        '"string", "enum": ["command down", "control down", "option down", "shift down"]}}], "description": "Keys held down, such as command down"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "perform": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which action to perform, such as windows[0].actions[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2202,7 +2208,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "select": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as uiElements[0]"}'
+        '"target": {"type": "string", "description": "Which UI element to select, such as windows[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2223,7 +2229,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_dark_mode": Schema(
         '{"type": "object", "properties": {'
-        '"on": {"type": "boolean"}'
+        '"on": {"type": "boolean", "description": "Whether to switch it on"}'
         '}, "required": ["on"], "additionalProperties": false}',
     ),
     "get_front_app": Schema(
@@ -2232,17 +2238,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "bring_to_front": Schema(
         '{"type": "object", "properties": {'
-        '"process": {"type": "string", "description": "Reference such as processes[0]"}'
+        '"process": {"type": "string", "description": "Which process to act on, such as processes[0]"}'
         '}, "required": ["process"], "additionalProperties": false}',
     ),
     "hide_app": Schema(
         '{"type": "object", "properties": {'
-        '"process": {"type": "string", "description": "Reference such as processes[0]"}'
+        '"process": {"type": "string", "description": "Which process to act on, such as processes[0]"}'
         '}, "required": ["process"], "additionalProperties": false}',
     ),
     "type_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "list_login_items": Schema(
@@ -2264,12 +2270,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_wallpaper": Schema(
         '{"type": "object", "properties": {'
-        '"file": {"type": "string", "description": "Absolute path or ~"}'
+        '"file": {"type": "string", "description": "The file to give it, an absolute path or ~"}'
         '}, "required": ["file"], "additionalProperties": false}',
     ),
     "set_dock_autohide": Schema(
         '{"type": "object", "properties": {'
-        '"on": {"type": "boolean"}'
+        '"on": {"type": "boolean", "description": "Whether to switch it on"}'
         '}, "required": ["on"], "additionalProperties": false}',
     ),
 }

@@ -116,8 +116,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Terminal, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -154,13 +154,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of window, settings set, tab.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -194,7 +194,7 @@ def count(
     """Count objects of one class in Terminal, filtered. SAFE, reads.
 
     Args:
-        element: One of window, settings set, tab.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -227,10 +227,10 @@ def make(
     new.
 
     Args:
-        element: One of window, settings set, tab.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -249,8 +249,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Terminal. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -260,7 +260,7 @@ def open(target: ListOf[str]) -> None:
     """Open files or objects in Terminal. DANGEROUS, opening may run what is opened.
 
     Args:
-        target: A list of a file.
+        target: Which files to open.
     """
     return APP.call(open, target=target)
 
@@ -280,9 +280,9 @@ def close(
     """Close documents, windows or tabs of Terminal. DANGEROUS, starts or ends a shell.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which windows to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -299,8 +299,8 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None) -> None:
     """Save documents of Terminal. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
+        target: Which windows to save.
+        in_: Where to save it.
     """
     return APP.call(save, target=target, in_=in_)
 
@@ -323,9 +323,9 @@ def print(
     """Print files or objects with Terminal. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -339,7 +339,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Terminal. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -353,7 +353,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Terminal. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -374,9 +374,9 @@ def duplicate(
     """Duplicate objects of Terminal. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -391,10 +391,10 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in Terminal. SAFE, reads.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -411,8 +411,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Terminal to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
@@ -428,11 +428,11 @@ def do_script(command: str | None = None, *, in_: Any = None) -> Ref:
     """Run a shell command in a window or tab of Terminal. DANGEROUS, it is the shell.
 
     Args:
-        command: Text.
-        in_: Any value.
+        command: The shell command to run.
+        in_: The tab or window to run it in, a new one if left out.
 
     Returns:
-        A tab.
+        The answer, a tab.
     """
     return APP.call(do_script, command=command, in_=in_)
 
@@ -500,10 +500,10 @@ def run_command(command: str) -> Ref:
     """Run a shell command in a new window of Terminal. DANGEROUS, it is the shell.
 
     Args:
-        command: Text.
+        command: The shell command to run.
 
     Returns:
-        A tab.
+        The answer, a tab.
     """
     return APP.call(run_command, command=command)
 
@@ -520,10 +520,10 @@ def run_in_front(command: str) -> Ref:
     """Run a shell command in the front window of Terminal. DANGEROUS, it is the shell.
 
     Args:
-        command: Text.
+        command: The shell command to run.
 
     Returns:
-        A tab.
+        The answer, a tab.
     """
     return APP.call(run_in_front, command=command)
 
@@ -610,7 +610,7 @@ def set_title(title: str) -> None:
     """Give the front tab of Terminal a title. MODIFY, sets title displays custom title.
 
     Args:
-        title: Text.
+        title: The title to show.
     """
     return APP.call(set_title, title=title)
 
@@ -726,24 +726,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'settingsSets[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "settings set", "tab"]}, '
+        '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "settings set", "tab"]}, '
+        '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -754,10 +755,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "settings set", "tab"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -766,58 +768,63 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as windows[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as settingsSets[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to open, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which windows to close, such as '
+        'windows[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which windows to save, such as '
+        'windows[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which windows or files to print, an '
+        'absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": '
         '"string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": '
-        "false}, "
-        '"print_dialog": {"type": "boolean"}'
+        'false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'settingsSets[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as windows[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'settingsSets[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as settingsSets[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -826,14 +833,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as windows[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'settingsSets[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as settingsSets[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "do_script": Schema(
         '{"type": "object", "properties": {'
-        '"command": {"type": "string"}, '
-        '"in_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"command": {"type": "string", "description": "The shell command to run"}, '
+        '"in_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": "The '
+        'tab or window to run it in, a new one if left out"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -862,7 +871,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "run_command": Schema(
         '{"type": "object", "properties": {'
-        '"command": {"type": "string"}'
+        '"command": {"type": "string", "description": "The shell command to run"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -871,7 +880,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "run_in_front": Schema(
         '{"type": "object", "properties": {'
-        '"command": {"type": "string"}'
+        '"command": {"type": "string", "description": "The shell command to run"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -904,7 +913,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_title": Schema(
         '{"type": "object", "properties": {'
-        '"title": {"type": "string"}'
+        '"title": {"type": "string", "description": "The title to show"}'
         '}, "required": ["title"], "additionalProperties": false}',
     ),
 }

@@ -120,8 +120,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of TextEdit, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -158,14 +158,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of document, window, attachment, attribute run, character, paragraph and
-            others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -199,8 +198,7 @@ def count(
     """Count objects of one class in TextEdit, filtered. SAFE, reads.
 
     Args:
-        element: One of document, window, attachment, attribute run, character, paragraph and
-            others.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -233,11 +231,10 @@ def make(
     """Make an object of one class in TextEdit. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of document, window, attachment, attribute run, character, paragraph and
-            others.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -256,8 +253,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of TextEdit. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -277,9 +274,9 @@ def close(
     """Close documents, windows or tabs of TextEdit. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Ask, no or yes.
-        saving_in: A file.
+        target: Which objects to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -293,7 +290,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of TextEdit. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -317,9 +314,9 @@ def duplicate(
     """Duplicate objects of TextEdit. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Properties to change in the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -334,10 +331,10 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in TextEdit. SAFE, reads.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: The object to look for, a reference.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -354,8 +351,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of TextEdit to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
@@ -370,10 +367,10 @@ def open(target: str) -> Ref:
     """Open files or objects in TextEdit. MODIFY, opens a document.
 
     Args:
-        target: A file.
+        target: Which file to open.
 
     Returns:
-        A document.
+        The answer, a document.
     """
     return APP.call(open, target=target)
 
@@ -393,9 +390,9 @@ def print(
     """Print files or objects with TextEdit. MODIFY, prints.
 
     Args:
-        target: A file.
-        print_dialog: True or false.
-        with_properties: Reference to a print settings.
+        target: Which file to print.
+        print_dialog: Whether to show the print dialog.
+        with_properties: Settings to use, by name.
     """
     return APP.call(
         print, target=target, print_dialog=print_dialog, with_properties=with_properties
@@ -407,7 +404,7 @@ def quit(*, saving: Savo | None = None) -> None:
     """Quit TextEdit. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Ask, no or yes.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -425,9 +422,9 @@ def save(target: Ref | ListOf[Ref], *, as_: str | None = None, in_: str | None =
     """Save documents of TextEdit. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        as_: Text.
-        in_: A file.
+        target: Which objects to save.
+        as_: The file format to write.
+        in_: Where to save it.
     """
     return APP.call(save, target=target, as_=as_, in_=in_)
 
@@ -478,7 +475,7 @@ def make_document(text: str) -> Ref:
     """Make a document in TextEdit with some text. MODIFY, makes something new.
 
     Args:
-        text: Text.
+        text: The words to use.
 
     Returns:
         Reference to what was made.
@@ -497,7 +494,7 @@ def set_text(text: str) -> None:
     """Replace the text of the front document of TextEdit. DANGEROUS, sets text.
 
     Args:
-        text: Text.
+        text: The words to use.
     """
     return APP.call(set_text, text=text)
 
@@ -547,7 +544,7 @@ def save_as(file: str) -> None:
     """Save the front document of TextEdit to a file. MODIFY, writes a file.
 
     Args:
-        file: A file.
+        file: The file to use.
     """
     return APP.call(save_as, file=file)
 
@@ -597,7 +594,7 @@ def close_document(document: Ref, *, saving: Savo) -> None:
     """Close a document of TextEdit. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        document: Reference to a document.
+        document: Which document to act on.
         saving: Whether to save changes.
     """
     return APP.call(close_document, document=document, saving=saving)
@@ -732,24 +729,27 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'documents[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
+        '"Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, '
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
+        '"Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -760,10 +760,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
+        '"Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -772,32 +774,35 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as documents[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["ask", "no", "yes"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to close, such as '
+        'documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'documents[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'documents[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}, '
+        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The object to look for, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -806,13 +811,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'documents[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"type": "string", "description": "Which file to open, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -821,21 +827,22 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"print_dialog": {"type": "boolean"}, '
-        '"with_properties": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"type": "string", "description": "Which file to print, an absolute path or ~"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}, '
+        '"with_properties": {"type": "string", "description": "Settings to use, by name, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["ask", "no", "yes"]}'
+        '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"as_": {"type": "string"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to save, such as '
+        'documents[0]"}, '
+        '"as_": {"type": "string", "description": "The file format to write"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list_documents": Schema(
@@ -852,7 +859,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_document": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -861,7 +868,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string"}'
+        '"text": {"type": "string", "description": "The words to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "get_path": Schema(
@@ -882,7 +889,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "save_as": Schema(
         '{"type": "object", "properties": {'
-        '"file": {"type": "string", "description": "Absolute path or ~"}'
+        '"file": {"type": "string", "description": "The file to use, an absolute path or ~"}'
         '}, "required": ["file"], "additionalProperties": false}',
     ),
     "count_words": Schema(
@@ -899,7 +906,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close_document": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"document": {"type": "string", "description": "Which document to act on, such as documents[0]"}, '
         '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}'
         '}, "required": ["document", "saving"], "additionalProperties": false}',
     ),

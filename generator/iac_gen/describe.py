@@ -7,12 +7,23 @@ docstring and in the listing. Examples of references stand in parameter descript
 import re
 import tomllib
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 from typing import Final, NamedTuple
 
+from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
-from iac_gen.naming import jxa, plural
+from iac_gen.phrases import (
+    FORMS,
+    KNOWN,
+    Verb,
+    article,
+    either,
+    plural_noun,
+    role,
+    verb_of,
+    whether,
+)
 from iac_gen.resolve import Resolved
 from iac_gen.text import MAX_NAME, clean, clean_prose
 from iac_gen.types import Types, items_of
@@ -21,9 +32,11 @@ from iac_runtime.types import TYPES, alternatives
 
 MAX_SUMMARY = 256
 MAX_PARAMETER = 120
+MAX_SAID = 70
 _MAX_VALUES = 60
-# What an example of a reference may be made of: names are foreign text, and this is our sentence.
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}")
+_MAX_WORDS = 4
+_NUMBERS: Final = frozenset({"integer", "number", "real"})
+_PLAIN: Final = _NUMBERS | {"text", "any", "record", "boolean", "date"}
 
 
 def sentence(text: str, limit: int = MAX_SUMMARY) -> str:
@@ -43,88 +56,122 @@ def app_words(name: str) -> str:
     return sentence(name, MAX_NAME) or "the app"
 
 
-def kind_words(kind: str, types: Types) -> str:
-    """Return a type in words: `a note or a folder`; long unions are cut to `a value`."""
-    found = dict.fromkeys(_part_words(part, types) for part in alternatives(kind))
-    words = _plainest_first(found)
-    if not words or len(words) > 4:
+def kind_words(kind: str, types: Types, own: Sequence[str] = ()) -> str:
+    """Return a type in words: `a note or a folder`, `one or more tabs`.
+
+    `own` are the classes that an object is of here; long unions are cut to `a value`.
+    """
+    one, many = _nouns(kind, types, own)
+    if "value" in one or len(one) + len(many) > _MAX_WORDS:
         return "an object" if types.names_objects(kind) else "a value"
-    return _either(words)
+    if many and set(many) <= set(one):
+        return f"one or more {either([plural_noun(noun) for noun in one])}"
+    return either([*map(article, one), *map(plural_noun, many)])
 
 
-def _either(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+def noun_words(kind: str, types: Types, own: Sequence[str] = ()) -> str:
+    """Return a type as the noun behind `the`: `note or folder`, `tabs`."""
+    one, many = _nouns(kind, types, own)
+    if (not one and not many) or "value" in one or len({*one, *many}) > _MAX_WORDS:
+        return "object" if types.names_objects(kind) else "value"
+    if any(part in types.enums for part in types.bare(kind)):
+        return "value"
+    return either([plural_noun(noun) for noun in dict.fromkeys((*one, *many))] if many else one)
 
 
-def _plainest_first(words: Iterable[str]) -> list[str]:
-    """Return the words with `text` in front, wherever the dictionary has it."""
-    return sorted(words, key=lambda word: word != "text")
+def _nouns(kind: str, types: Types, own: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the nouns of a type: what it may be, and what lists of it may hold."""
+    found: tuple[dict[str, None], dict[str, None]] = ({}, {})
+    for part in alternatives(kind):
+        many = part.startswith("list of ")
+        for item in items_of(part):
+            for noun in own if own and item == "specifier" else [_noun(item, types)]:
+                found[many].setdefault(noun)
+    # Plain text in front, wherever the dictionary has it.
+    one, many_ = (sorted(nouns, key=lambda noun: noun != "text") for nouns in found)
+    return one, many_
 
 
-def _part_words(part: str, types: Types) -> str:
-    if part.startswith("list of "):
-        items = _plainest_first(_part_words(item, types) for item in items_of(part))
-        return f"a list of {' or '.join(items)}" if len(items) <= 4 else "a list"
+def _noun(part: str, types: Types) -> str:
+    if part in ("class", "type"):
+        return "class"
     if part in TYPES:
-        return TYPES[part].words
+        return re.sub("^(an?|any) ", "", TYPES[part].words)
     if part in types.enums:
         values = types.enumerators(part)
         if len(values) <= 4 and sum(map(len, values)) <= _MAX_VALUES:
-            return _either(values)
-        return f"one of {len(values)} values"
-    if len(part) > MAX_NAME:
-        return "an object"
-    return f"an {part}" if part[:1].lower() in "aeio" else f"a {part}"
+            return f"any of {either(values)}" if len(values) > 1 else "".join(values)
+        return f"any of {len(values)} values"
+    return clean_prose(part) if 0 < len(part) <= MAX_NAME else "object"
 
 
-def command_summary(command: SdefCommand, direct: str, result: str, types: Types, app: str) -> str:
-    """Return what a command does, to what, and what it answers."""
-    term = sentence(command.name, MAX_NAME) or "Send an event"
-    name = term[:1].upper() + term[1:]
-    text = f"{name} in {app}"
-    if direct:
-        words = kind_words(direct, types)
-        text = (
-            f"{name}, given {words}, in {app}"
-            if {"text", "any", "record"} & set(direct.split(" | "))
-            else f"{name} {words} in {app}"
-        )
-    if result:
-        text += f". Returns {kind_words(result, types)}"
+def responders(command: SdefCommand, resolved: Resolved) -> list[str]:
+    """Return the classes that say they answer a command; none where they are many."""
+    said = {command.name, command.id} - {""}
+    rows = (row for row in resolved.classes if not row.hidden and row.name != APPLICATION)
+    found = [row.name for row in rows if said & {*row.responds_to}]
+    return found if len(found) <= 3 else []
+
+
+def command_verb(command: SdefCommand, direct: str, types: Types, own: Sequence[str]) -> Verb:
+    """Return a command as a verb phrase."""
+    term = sentence(command.name, MAX_NAME)
+    if not any(ch.isalpha() for ch in term):
+        term = "send an event"
+    noun = noun_words(direct, types, own) if direct else ""
+    return verb_of(term, answers=command.result is not None, noun=noun)
+
+
+def command_summary(
+    verb: Verb, direct: str, result: str, types: Types, app: str, own: Sequence[str] = ()
+) -> str:
+    """Return what a command does, to what, and what it answers; `app` may be empty."""
+    thing = kind_words(direct, types, own) if direct else ""
+    text = verb.of(thing, app, is_value=_is_value(direct, types))
+    answer = kind_words(result, types) if result else ""
+    if answer and answer != "a value" and not text.startswith("Return "):
+        text += f". Returns {answer}"
     return f"{text}."
 
 
-def reference_example(kind: str, resolved: Resolved, types: Types) -> str:
-    """Return an example reference to an object of `kind`, or of anything in the app."""
+def _is_value(kind: str, types: Types) -> bool:
     parts = types.bare(kind)
-    rows = {row.name: row for row in resolved.classes}
-    application = rows.get("application")
-    held = [e.type for e in application.elements if not e.hidden] if application else []
-    for name in (*parts, *held):
-        term = jxa(plural(name, rows[name].plural)) if name in rows and name in held else ""
-        if _PLAIN.fullmatch(term):
-            return f"{term}[0]"
-    return "windows[0]" if held else "application"
+    return any(part in types.enums or part in _PLAIN for part in parts)
 
 
-def docstring_words(kind: str, types: Types) -> str:
-    """Return a parameter in words where the schema's own words do not suit a docstring."""
-    if types.names_objects(kind):
-        return f"Reference to {kind_words(kind, types)}"
-    words = kind_words(kind, types)
-    return f"{words[:1].upper()}{words[1:]}"
+def parameter_words(
+    name: str, code: str, kind: str, verb: Verb, types: Types, own: Sequence[str] = ()
+) -> str:
+    """Return what a parameter is for, without the form of its value."""
+    term = clean_prose(name)
+    known = KNOWN.get(name.lower()) or KNOWN.get(code)
+    if known:
+        return known
+    plain = _is_value(kind, types)
+    thing = "What" if plain else f"Which {noun_words(kind, types, own)}"
+    if not term:
+        said = f"{thing} to {verb.to(is_value=plain)}"
+    elif set(alternatives(kind)) == {"boolean"}:
+        said = whether(term)
+    else:
+        bare = types.bare(kind)
+        named = any(part in types.enums or part in _NUMBERS for part in bare)
+        said = role(term, "" if "file" in bare else thing, verb.bare(), named=named)
+    return capped(said, MAX_SAID)
 
 
-def parameter_words(kind: str, example: str, types: Types) -> str:
-    """Return what to pass; empty where the schema says it all."""
+def form_words(kind: str, types: Types, own: Sequence[str] = ()) -> str:
+    """Return how a value of a type is written, as the end of a sentence; may be empty."""
     bare = types.bare(kind)
     if types.names_objects(kind):
-        return f"Reference such as {example}"
-    return next((row.hint for name, row in TYPES.items() if row.hint and name in bare), "")
+        example = types.reference([*own, *bare])
+        return f", such as {example}" if example else ", a reference"
+    return next((f", {FORMS[name]}" for name in TYPES if name in FORMS and name in bare), "")
 
 
 MARK: Final = "App's own wording, "
 _LEAST_ROOM: Final = 12
+MARK_ROOM: Final = len(f" {MARK}in brackets.")
 _TABLE: Final = tomllib.loads((files("iac_gen") / "wording.toml").read_text(encoding="utf-8"))
 _STRUCTURE: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), what) for what, pattern in _TABLE["structure"].items()
@@ -209,12 +256,34 @@ def _prose(text: str) -> str:
     return words.strip(" .,-/&")
 
 
-def with_own(ours: str, theirs: str | None, limit: int) -> str:
-    """Return our words, and behind them the app's, marked, in at most `limit` characters."""
+def with_own(ours: str, theirs: str | None, limit: int, *, brackets: bool = False) -> str:
+    """Return our words, and behind them the app's, marked, in at most `limit` characters.
+
+    `brackets` says that parameters hold words of the app in brackets: the one mark of a tool
+    stands for them, too.
+    """
     stop = "" if not ours or ours.endswith(".") else "."
-    before = f"{ours}{stop} {MARK}".lstrip()
+    mark = f"{MARK}in brackets too, " if brackets else MARK
+    before = f"{ours}{stop} {mark}".lstrip()
     room = limit - len(before) - 1
     if not theirs or room < _LEAST_ROOM:
-        return ours
-    shown = sentence(theirs, room)
+        return f"{ours}{stop} {MARK}in brackets." if brackets else ours
+    shown = _sentences(theirs, room)
     return f"{before}{shown}" if shown.endswith(".") else f"{before}{shown}."
+
+
+def with_brackets(ours: str, theirs: str | None, limit: int) -> str:
+    """Return our words and the app's in brackets; the tool of it all says whose they are."""
+    plain = sentence(re.sub("[()]", "", theirs or ""), limit)
+    room = limit - len(ours) - 3
+    if not plain or room < _LEAST_ROOM:
+        return ours
+    return f"{ours} ({_sentences(plain, room).rstrip('.')})"
+
+
+def _sentences(text: str, limit: int) -> str:
+    """Return whole sentences of `text` that fit, where none does whole words and dots."""
+    if len(text) <= limit:
+        return text
+    end = text.rfind(". ", 0, limit)
+    return text[: end + 1] if end > _LEAST_ROOM else sentence(text, limit)

@@ -3,7 +3,7 @@
 Names are decided in `naming`, types in `types`, levels in `classify`; this puts them together.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,17 +11,20 @@ from iac_gen import model, naming
 from iac_gen.classify.judge import judge_command, judge_delete, judge_make, judge_setter
 from iac_gen.classify.judgement import Judgement, LevelVerdict, highest
 from iac_gen.describe import (
+    MARK_ROOM,
     MAX_PARAMETER,
     MAX_SUMMARY,
     app_words,
     capped,
     command_summary,
-    docstring_words,
+    command_verb,
+    form_words,
     kind_words,
     own_words,
     parameter_words,
-    reference_example,
+    responders,
     sentence,
+    with_brackets,
     with_own,
 )
 from iac_gen.ir import Module, ToolFunction, ToolParameter
@@ -36,8 +39,9 @@ from iac_gen.objects import (
     object_tools,
     visible_properties,
 )
+from iac_gen.phrases import DO, KNOWN, Verb
 from iac_gen.quirks import Decisions
-from iac_gen.resolve import Resolved
+from iac_gen.resolve import Resolved, is_hook
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean
 from iac_gen.types import Types
 from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
@@ -120,10 +124,15 @@ def lower(
     for command in resolved.commands:
         if command.hidden or OBJECT_EVENTS.get(command.code) in ops:
             continue
+        if is_hook(command):
+            text = f"command {command.name} is a hook, which the app calls; no tool is made of it"
+            place = resolved.source.dictionary.file
+            builder.found.append(Diagnostic(place, command.line, "hook", text, "note"))
+            continue
         builder.add_command(command)
     found = [*builder.found, *_too_long(resolved)]
     for recipe in decisions.recipes:
-        tool_or_fault = lower_recipe(recipe, builder.tools, resolved, classes, types)
+        tool_or_fault = lower_recipe(recipe, builder.tools, classes, types)
         if isinstance(tool_or_fault, str):
             place = f"quirks for {resolved.source.name}"
             found.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
@@ -202,12 +211,10 @@ class _Builder:
     def _function(self, wanted: str) -> str:
         return naming.unique(wanted, {tool.function for tool in self.tools})
 
-    def _worded(
-        self, ours: str, row: SdefCommand | model.SdefParameter, what: str, limit: int
-    ) -> str:
-        """Return our words, and with `wording` the app's behind them."""
+    def _theirs(self, row: SdefCommand | model.SdefParameter, what: str) -> str | None:
+        """Return the app's words where they are wanted and may be shown."""
         if not self.wording or not row.description:
-            return ours
+            return None
         theirs = own_words(row.description)
         if theirs.reason:
             fate = "are left out, the text" if theirs.text is None else "are kept, the text"
@@ -215,15 +222,27 @@ class _Builder:
             level: Severity = "warning" if theirs.text is None else "note"
             file = self.resolved.source.dictionary.file
             self.found.append(Diagnostic(file, row.line, "wording", message, level))
-        return with_own(ours, theirs.text, limit)
+        return theirs.text
+
+    def _worded(
+        self, ours: str, row: SdefCommand | None, what: str, parameters: Sequence[ToolParameter]
+    ) -> str:
+        """Return our words, and with `wording` the app's behind them, marked once."""
+        theirs = self._theirs(row, what) if row else None
+        brackets = self.wording and any(
+            " (" in p.description and p.description.endswith(")") for p in parameters
+        )
+        return with_own(ours, theirs, MAX_SUMMARY, brackets=brackets)
 
     def add_object_tool(self, tool: ToolFunction, command: SdefCommand | None) -> None:
         parameters = list(tool.parameters)
         for extra in extra_parameters(command) if command else ():
-            parameters.append(self.parameter(extra, {p.key for p in parameters}, tool.op))
+            taken = {p.key for p in parameters}
+            parameters.append(self.parameter(extra, taken, tool.op, verb=Verb(tool.op)))
         summary = sentence(tool.summary)
         if command:
-            summary = self._worded(summary, command, f"command {tool.op}", MAX_SUMMARY)
+            parameters = self._decided(parameters, command)
+            summary = self._worded(summary, command, f"command {tool.op}", parameters)
         function = self._function(tool.op)
         self.tools.append(
             replace(
@@ -246,13 +265,16 @@ class _Builder:
         doc = self.decisions.of("command", command.name).get("doc")
         direct = parameters[0].row.type if command.direct is not None else ""
         app = app_words(self.resolved.source.name)
+        own = responders(command, self.resolved)
+        verb = command_verb(command, direct, self.types, own)
+        place = "" if self.resolved.source.kind == "addition" else app
         summary = (
             doc.replace("{app}", app)
             if doc
-            else command_summary(command, direct, result, self.types, app)
+            else command_summary(verb, direct, result, self.types, place, own)
         )
         level = sentence(f"{judged.level}, {judged.reason}.", 70)
-        summary = f"{sentence(summary, 180).rstrip('.')}. {level}"
+        summary = f"{sentence(summary, 180 - MARK_ROOM * self.wording).rstrip('.')}. {level}"
         what = f"command {capped(command.name, MAX_NAME)}"
         self.tools.append(
             ToolFunction(
@@ -268,11 +290,11 @@ class _Builder:
                     ]
                 ).level,
                 judged.reason,
-                self._worded(summary, command, what, MAX_SUMMARY),
+                self._worded(summary, None if doc else command, what, parameters),
                 tuple(parameters),
                 result,
                 self.types.annotation(result) if result else "None",
-                f"{kind_words(result, self.types)}." if result else "",
+                f"The answer, {kind_words(result, self.types)}." if result else "",
                 self.types.output(result) if result else None,
                 1 if command.direct is not None else 0,
                 naming.jxa(command.name),
@@ -290,16 +312,36 @@ class _Builder:
         found: list[ToolParameter] = []
         shown = [p for p in command.parameters if not p.hidden]
         keys = {naming.parameter_key(p.name, p.code) for p in shown}
+        decided = self.decisions.of("command", command.name)
+        own = responders(command, self.resolved)
+        kind = self.types.string(command.direct.types) if command.direct is not None else ""
+        verb = command_verb(command, kind, self.types, own)
         if command.direct is not None:
-            wanted = self.decisions.of("command", command.name).get("direct", "target")
-            key = naming.unique(wanted, keys)
-            found.append(self.parameter(command.direct, set(), function, key))
+            key = naming.unique(decided.get("direct", "target"), keys)
+            # Where a quirk says what a command does, the app's own words add nothing.
+            direct = replace(command.direct, description="") if "doc" in decided else command.direct
+            found.append(self.parameter(direct, set(), function, key, verb, own))
         for parameter in shown:
-            found.append(self.parameter(parameter, {p.key for p in found}, function))
-        return found
+            taken = {p.key for p in found}
+            found.append(self.parameter(parameter, taken, function, verb=verb))
+        return self._decided(found, command)
+
+    def _decided(self, found: list[ToolParameter], command: SdefCommand) -> list[ToolParameter]:
+        """Return parameters with the words that quirks give them."""
+        said = self.decisions.of("command", command.name).get("params", {})
+        return [
+            replace(p, description=said[p.key], words=said[p.key]) if p.key in said else p
+            for p in found
+        ]
 
     def parameter(
-        self, row: model.SdefParameter, taken: set[str], function: str, key: str = ""
+        self,
+        row: model.SdefParameter,
+        taken: set[str],
+        function: str,
+        key: str = "",
+        verb: Verb = DO,
+        own: Sequence[str] = (),
     ) -> ToolParameter:
         wanted = key or naming.parameter_key(row.name, row.code)
         # In the body the parameter would hide the function that the call names.
@@ -309,16 +351,18 @@ class _Builder:
         if not row.name and kind == "specifier":
             # Dictionaries say one object; every app that was looked at takes a list too.
             kind = "specifier | list of specifier"
-        example = reference_example(kind, self.resolved, self.types)
         name = naming.jxa(row.name)
-        words = capped(parameter_words(kind, example, self.types), MAX_PARAMETER)
+        said = parameter_words(row.name, row.code, kind, verb, self.types, own)
+        whole = capped(f"{said}{form_words(kind, self.types, own)}", MAX_PARAMETER)
         what = f"parameter {capped(row.name, MAX_NAME)}" if row.name else "the direct parameter"
+        plain = row.name.lower() in KNOWN
+        theirs = None if plain else self._theirs(row, f"{what} of {function}")
         return ToolParameter(
             naming.unique(wanted, taken),
             Param(row.name, row.code, kind, "" if name == row.name else name),
             not row.optional,
             self.types.schema(kind),
             self.types.annotation(kind),
-            self._worded(words, row, f"{what} of {function}", MAX_PARAMETER),
-            docstring_words(kind, self.types),
+            with_brackets(whole, theirs, MAX_PARAMETER),
+            said,
         )

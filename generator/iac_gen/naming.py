@@ -4,17 +4,35 @@ JavaScript names follow the rule read from working scripts (docs/dictionaries.md
 JavaScript"); Apple has not published it. Python names are `[a-z][a-z0-9_]*`.
 """
 
-import hashlib
 import keyword
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 MAX_TOOL_NAME = 40
 _LONGEST = 63
 _PREFIX = 24
+_KEPT = 3
+_SMALL = frozenset("a an the of for to in on at by with from and or as using via into".split())
+# What a long name says shortly.
+_SHORT = {
+    pair.partition("=")[0]: pair.partition("=")[2]
+    for pair in (
+        "application=app applications=apps attributes=attrs authentication=auth authorization=auth"
+        " configuration=config database=db"
+        " description=info directory=folder document=doc documents=docs"
+        " environment=env expression=expr function=func identifier=id image=pic"
+        " information=info language=lang library=lib maximum=max message=msg"
+        " messages=msgs minimum=min parameter=param parameters=params"
+        " password=pass position=pos preferences=prefs"
+        " properties=props property=prop reference=ref "
+        " specification=spec statistics=stats synchronize=sync temporary=temp"
+        " value=val values=vals"
+    ).split()
+}
 # Names that a module's functions would take away from its annotations and tables.
 FUNCTION_RESERVED = frozenset({"tool", "str", "int", "float", "bool"})
 _ALIAS_RESERVED = frozenset(
@@ -150,26 +168,40 @@ def distinct(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     fine stays; the first of equals does; the others are cut at a word and numbered.
     """
     used = {clipped(name) for name in taken}
-    # A number that is made must not take the name of one that comes later.
+    # A name that is made must not take that of one that comes later.
     wanted = {clipped(name) for name in names if len(name) <= MAX_TOOL_NAME}
     found = []
     for name in names:
-        candidate, number = _shortened(name), 2
-        own = candidate == name
-        while clipped(candidate) in used or (not own and clipped(candidate) in wanted):
-            candidate, own = _numbered(_shortened(name), number), False
-            number += 1
-        used.add(clipped(candidate))
-        found.append(candidate)
+        own = len(name) <= MAX_TOOL_NAME
+        forms = (name,) if own else _short_forms(name)
+        numbers = (_numbered(forms[0], number) for number in count(2))
+        free = (
+            one
+            for one in chain(forms, numbers)
+            if clipped(one) not in used and (clipped(one) not in wanted or (own and one == name))
+        )
+        found.append(next(free))
+        used.add(clipped(found[-1]))
     return found
 
 
-def _shortened(name: str) -> str:
-    """Return `name`, or cut at a word and told apart by four hex digits of its own hash."""
-    if len(name) <= MAX_TOOL_NAME:
-        return name
-    mark = hashlib.sha256(name.encode()).hexdigest()[:4]
-    return f"{_cut(name, MAX_TOOL_NAME - 5)}_{mark}"
+def _short_forms(name: str) -> tuple[str, ...]:
+    """Return what a long name may become, best first: the first that is free is taken.
+
+    Small words go, long words are shortened, then inner words go, or the end, or ends of words.
+    """
+    words = [name.split("_")[0], *(w for w in name.split("_")[1:] if w not in _SMALL)]
+    for place in range(len(words) - 1, 0, -1):
+        if len("_".join(words)) <= MAX_TOOL_NAME:
+            break
+        words[place] = _SHORT.get(words[place], words[place])
+    whole, inner = "_".join(words), list(words)
+    # The end tells a tool from its neighbours, and the start its app and its verb.
+    while len("_".join(inner)) > MAX_TOOL_NAME and len(inner) > _KEPT:
+        del inner[-2]
+    ends = ["_".join([words[0], *(word[:size] for word in words[1:])]) for size in (6, 5, 4, 3)]
+    made = _cut("_".join(inner), MAX_TOOL_NAME), _cut(whole, MAX_TOOL_NAME)
+    return (*made, *(_cut(one, MAX_TOOL_NAME) for one in ends if len(one) <= MAX_TOOL_NAME))
 
 
 def _numbered(name: str, number: int) -> str:

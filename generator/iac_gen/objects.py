@@ -10,14 +10,14 @@ from iac_gen.describe import (
     MAX_PARAMETER,
     app_words,
     capped,
-    docstring_words,
+    form_words,
     parameter_words,
-    reference_example,
     sentence,
 )
 from iac_gen.ir import ToolFunction, ToolParameter, level_span
 from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
+from iac_gen.phrases import DO, SHORTCUTS
 from iac_gen.quirks import Recipe
 from iac_gen.resolve import Resolved
 from iac_gen.text import MAX_NAME, clean_prose, offered
@@ -58,14 +58,13 @@ def object_tools(
         return []
     app = app_words(resolved.source.name)
     merged = merged_commands(resolved)
-    example = reference_example("specifier", resolved, types)
-    parts = _Parts(resolved, classes, example)
+    parts = _Parts(resolved, classes, types.reference(["specifier"]) or APPLICATION)
     reads: tuple[Level, Level, str] = ("SAFE", "SAFE", "reads")
     tools = [
         ToolFunction(
             "get", "get", "coregetd", *reads,
             f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
-            (parts.target(several=True), parts.property_list()),
+            (parts.target("read", several=True), parts.property_list()),
             "any", "Any", "The value, or the properties by name.",
         )
     ]  # fmt: skip
@@ -113,7 +112,7 @@ def object_tools(
             ToolFunction(
                 "set", "set", "coresetd", level, ceiling, "each property has its level",
                 f"Change properties of an object of {app}. {levels}, by property.",
-                (parts.target(several=False), parts.properties(True)),
+                (parts.target("change"), parts.properties(True)),
             )
         )  # fmt: skip
     return tools
@@ -163,10 +162,16 @@ _WHERE = ToolParameter(
 _PAGE = (
     ToolParameter(
         "order", Param("", "", "list of property"), False, {"type": "array", "items": _STRING},
-        "ListOf[str]", "Property names, -name for descending",
+        "ListOf[str]", "Property names to sort by, -name for descending",
     ),
-    ToolParameter("limit", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
-    ToolParameter("offset", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
+    ToolParameter(
+        "limit", Param("", "", "integer"), False, {"type": "integer"}, "int",
+        "The most rows to return",
+    ),
+    ToolParameter(
+        "offset", Param("", "", "integer"), False, {"type": "integer"}, "int",
+        "Rows to skip before them",
+    ),
 )  # fmt: skip
 
 
@@ -174,7 +179,7 @@ class _Parts:
     """The parameters that the object tools share, for one app."""
 
     def __init__(self, resolved: Resolved, classes: Mapping[str, Class], example: str) -> None:
-        self._example = f"Reference such as {example}"
+        self._example = example
         self._hidden = {row.name for row in resolved.classes if row.hidden}
         # The aliases exist only where there is something for them to list.
         self._class_name = "ClassName" if classes.keys() - self._hidden else "str"
@@ -183,14 +188,14 @@ class _Parts:
         held = {element.term for row in classes.values() for element in row.elements}
         self.elements = [name for name in classes if name in held and name != APPLICATION]
 
-    def target(self, *, several: bool) -> ToolParameter:
+    def target(self, verb: str, *, several: bool = False) -> ToolParameter:
+        text = f"Which object{'s' * several} to {verb}"
+        shown = f"{text}, such as {self._example}"
         row = Param("", "----", "specifier")
         if not several:
-            text = "Reference to the object"
-            return ToolParameter("target", row, True, _STRING, "Ref", self._example, text)
+            return ToolParameter("target", row, True, _STRING, "Ref", shown, text)
         schema = {"anyOf": [_STRING, {"type": "array", "items": _STRING}]}
-        text = "Reference to the object, or several"
-        return ToolParameter("target", row, True, schema, "Ref | ListOf[Ref]", self._example, text)
+        return ToolParameter("target", row, True, schema, "Ref | ListOf[Ref]", shown, text)
 
     def element(self, term: str = "", code: str = "") -> ToolParameter:
         held = self._offered - self._hidden
@@ -198,7 +203,7 @@ class _Parts:
         # A longer name is still in the class table; a model is not offered it.
         shown = offered(visible, MAX_NAME)
         schema: dict[str, Any] = dict(_STRING)
-        text = ""
+        text = "Class of the objects"
         if shown and len(shown) <= _ENUM_LIMIT:
             schema["enum"] = shown
         else:
@@ -212,7 +217,9 @@ class _Parts:
         row = Param("", "", "list of property")
         schema = {"type": "array", "items": _STRING}
         annotation = f"ListOf[{self._property_name}]"
-        return ToolParameter("properties", row, False, schema, annotation, "Property names")
+        return ToolParameter(
+            "properties", row, False, schema, annotation, "Names of properties to read"
+        )
 
     def properties(self, required: bool) -> ToolParameter:
         row = (
@@ -222,13 +229,14 @@ class _Parts:
         )
         schema = {"type": "object"}
         annotation = f"Mapping[{self._property_name}, Any]"
-        return ToolParameter("properties", row, required, schema, annotation, "Property to value")
+        return ToolParameter(
+            "properties", row, required, schema, annotation, "Values by property name"
+        )
 
 
 def lower_recipe(
     recipe: Recipe,
     tools: Sequence[ToolFunction],
-    resolved: Resolved,
     classes: Mapping[str, Class],
     types: Types,
 ) -> ToolFunction | str:
@@ -247,7 +255,7 @@ def lower_recipe(
     if recipe.name in {tool.function for tool in tools}:
         return f"recipe {recipe.name} has the name of a tool"
     judged = _judged(recipe, base, classes)
-    parameters = tuple(_parameter(recipe, name, resolved, types) for name in recipe.params)
+    parameters = tuple(_parameter(recipe, name, types) for name in recipe.params)
     reason = sentence(f"{judged.level}, {judged.reason}.", 70)
     tool = replace(
         base,
@@ -307,17 +315,35 @@ def _judged(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) ->
     return Judgement(tuple(found))
 
 
-def _parameter(recipe: Recipe, name: str, resolved: Resolved, types: Types) -> ToolParameter:
-    kind, words = recipe.params[name]
+def _parameter(recipe: Recipe, name: str, types: Types) -> ToolParameter:
+    kind, said = recipe.params[name]
+    words = said or _role(recipe, name, kind, types)
+    form = form_words(kind, types) if not said else ""
     return ToolParameter(
         name,
         Param("", "", kind),
         name not in recipe.optional,
         types.schema(kind),
         types.annotation(kind),
-        capped(
-            words or parameter_words(kind, reference_example(kind, resolved, types), types),
-            MAX_PARAMETER,
-        ),
-        words or docstring_words(kind, types),
+        capped(f"{words}{form}", MAX_PARAMETER),
+        words,
     )
+
+
+def _role(recipe: Recipe, name: str, kind: str, types: Types) -> str:
+    """Return what a parameter of a recipe is for, by where the recipe puts it."""
+    place = next((key for key in recipe.bind if name in _placeholders({key: recipe.bind[key]})), "")
+    shown = name.replace("_", " ")
+    if place == "where" and name == "text":
+        return "The words to look for"
+    if name in SHORTCUTS:
+        return SHORTCUTS[name]
+    if place == "target":
+        return f"Which {shown} to act on"
+    if place in ("of", "where"):
+        return f"Which {shown} to look in" if place == "of" else f"The {shown} to look for"
+    if place in ("at", "to"):
+        return f"Which {shown} to put it in"
+    if place == "properties":
+        return f"Whether to have it {shown}" if kind == "boolean" else f"The {shown} to give it"
+    return parameter_words(name, "", kind, DO, types)

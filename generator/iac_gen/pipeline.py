@@ -29,7 +29,7 @@ from iac_gen.prove import prove
 from iac_gen.quirks import Decisions, QuirkFile, apply
 from iac_gen.render import Templates, render_module, render_package
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
-from iac_gen.resolve import IncludeMap, Resolved, resolve
+from iac_gen.resolve import IncludeMap, Resolved, is_hook, resolve
 from iac_gen.text import clean
 
 T = TypeVar("T")
@@ -270,7 +270,7 @@ def _build(job: Job) -> _Built:
 def _report(made: Representation, files: AppFiles) -> AppReport:
     module = made.module
     levels = Counter(tool.level for tool in module.tools)
-    visible = sum(not command.hidden for command in made.resolved.commands)
+    visible = sum(not (one.hidden or is_hook(one)) for one in made.resolved.commands)
     return AppReport(
         module.key,
         module.app.name,

@@ -48,6 +48,12 @@ _TEXTS = _Shape(
     lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
 )
 _TABLE = _Shape("a table", lambda value: isinstance(value, Mapping))
+_SENTENCES = _Shape(
+    "a table of texts",
+    lambda value: (
+        isinstance(value, Mapping) and all(isinstance(one, str) for one in value.values())
+    ),
+)
 _PARAMS = _Shape("a table of types, or of { type, doc }", _is_params)
 
 
@@ -80,7 +86,11 @@ def _property(resolved: Resolved, row: Mapping[str, Any]) -> tuple[str, str] | N
 
 QUIRK_KINDS: Final[Mapping[str, QuirkKind]] = {
     "command": QuirkKind(
-        {**dict.fromkeys("code name level doc direct".split(), _TEXT), "hide": _FLAG},
+        {
+            **dict.fromkeys("code name level doc direct".split(), _TEXT),
+            "hide": _FLAG,
+            "params": _SENTENCES,
+        },
         (),
         _command,
     ),

@@ -26,6 +26,7 @@ from iac_gen.model import (
     ValueType,
     with_field,
 )
+from iac_gen.phrases import is_happening
 
 STANDARD = "/System/Library/ScriptingDefinitions/CocoaStandard.sdef"
 """The standard suites, which about a third of all dictionaries include."""
@@ -42,6 +43,26 @@ _FILTER = re.compile(
     r"xpointer\(/dictionary/suite/node\(\)\[not\(self::command and "
     rf"\(?{_TEST}(?:\s+or\s+{_TEST})*\)?\)\]\)"
 )
+
+
+_HOOKS = re.compile("faco....|WWW\u03a9sdoc|emalcpma", re.DOTALL)
+# What vendors write of a handler: the app calls it in a script, nobody calls the app.
+_CALLED = re.compile(
+    r"\s*(this \w+ (is|gets) )?(called|sent|invoked|triggered|fired)"
+    r" (when|whenever|before|after)\b",
+    re.IGNORECASE,
+)
+
+
+def is_hook(command: SdefCommand) -> bool:
+    """Say whether a command is a handler that the app calls in a script: no tool is made of it.
+
+    By its event (folder actions, CGI requests, mail rules), by a name that tells what happens and
+    no answer (`will open`, `mouse moved`), or by what the dictionary says.
+    """
+    happening = command.result is None and is_happening(command.name)
+    told = _HOOKS.fullmatch(command.code) or _CALLED.match(command.description)
+    return happening or bool(told)
 
 
 def path_of(href: str) -> str:

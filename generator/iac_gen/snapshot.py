@@ -18,6 +18,7 @@ from iac_gen import model
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.naming import app_key, is_bundle_id
+from iac_gen.resolve import is_hook
 from iac_gen.text import clean, on_one_line, screened
 
 FORMAT = 1
@@ -42,9 +43,22 @@ def _tag(kind: type) -> str:
 _TAGGED = {_tag(kind): kind for kind in _ITEMS}
 
 
+def _marked(item: model.Item) -> model.Item:
+    if isinstance(item, model.SdefCommand) and item.description and is_hook(item):
+        return replace(item, event=True)
+    return item
+
+
 def facts_only(dictionary: model.Dictionary) -> model.Dictionary:
-    """Return the dictionary without title and descriptions."""
-    stripped: model.Dictionary = model.with_field(dictionary, "description", "")
+    """Return the dictionary without title and descriptions; what they say is a hook stays one."""
+    suites = tuple(
+        replace(suite, items=tuple(map(_marked, suite.items)))
+        if isinstance(suite, model.Suite)
+        else suite
+        for suite in dictionary.suites
+    )
+    marked = replace(dictionary, suites=suites)
+    stripped: model.Dictionary = model.with_field(marked, "description", "")
     return replace(stripped, title="")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from iac_gen.model import TypeRef, finder
 from iac_gen.naming import field_key
+from iac_gen.references import references
 from iac_gen.resolve import Resolved
 from iac_gen.text import offered
 from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives
@@ -60,6 +61,7 @@ class Types:
         self._value = finder(resolved.values)
         self._value_codes = {row.name: row.code for row in resolved.values}
         self._empty = finder(row for row in resolved.enumerations if not row.enumerators)
+        self._references = references(resolved, self.class_named)
         self.unknown: set[str] = set()
 
     def string(self, refs: Iterable[TypeRef]) -> str:
@@ -114,6 +116,14 @@ class Types:
         if not self._empty(name):
             self.unknown.add(name)
         return "any"
+
+    def reference(self, kinds: Iterable[str]) -> str:
+        """Return an example of a reference to an object of one of `kinds`; may be empty.
+
+        A `specifier` is of the class that the app is most about.
+        """
+        found = (self._references.get(name, "") for name in kinds)
+        return next((text for text in found if text), "")
 
     def bare(self, kind: str) -> list[str]:
         """Return every term that a type string names, each once, those in lists included."""

@@ -27,7 +27,7 @@ from iac_gen.model import (
 from iac_gen.naming import jxa
 from iac_gen.objects import OBJECT_EVENTS
 from iac_gen.quirks import Decisions
-from iac_gen.resolve import Resolved, path_of
+from iac_gen.resolve import Resolved, is_hook, path_of
 from iac_gen.text import clean
 from iac_gen.types import Types
 from iac_runtime.types import TYPES
@@ -189,6 +189,8 @@ def _no_tool(command: SdefCommand, made: _Made) -> str:
             return "a quirk hides it"
         sent = any(tool.op == op for tool in made.module.tools)
         return f"it is hidden; the object tool {op} sends its event" if sent else "it is hidden"
+    if is_hook(command):
+        return "it is a hook, which the app calls in a script; nobody calls the app with it"
     other = made.merged.get(command.code, command)
     return f"the object tool {op} stands for {other.name}, which has the same event"
 

@@ -17,6 +17,7 @@ REASONS = {
     "hidden": "hidden commands are no tools",
     "included": "the standard suites come on top",
     "overload": "overloads of a command are one tool",
+    "hook": "what the app calls in a script is no tool",
     "repeated": "what is declared twice in one place is one row",
     "self-inherits": "a class that inherits itself extends the one that was there",
     "synthesised": "a class that is used and not declared was made",

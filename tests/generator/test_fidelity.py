@@ -14,8 +14,9 @@ from golden import standard
 
 from iac_gen.ir import Module
 from iac_gen.load import LoadedDictionary, load
-from iac_gen.model import Source
+from iac_gen.model import SdefCommand, Source
 from iac_gen.pipeline import represent
+from iac_gen.resolve import is_hook
 
 FILES = 60
 # Parameters that the object tools carry under names of their own.
@@ -126,6 +127,9 @@ def lost(path: Path) -> list[Row]:
     source = Source(dictionary, path.stem, "com.example.x", path.stem)
     made = represent(LoadedDictionary(source, tuple(found)), "key", standard(), [])
     told = [one.message for one in made.diagnostics]
+    # A hook is told with its name; its parameters go with it.
+    items = [one for one in dictionary.own() if isinstance(one, SdefCommand)]
+    hooks = {one.code for one in items if is_hook(one)}
     root = ElementTree.fromstring(path.read_bytes())
     every: Sequence[Row] = [*rows(root), *commands(root)]
     assert every or "include" in path.read_text()
@@ -134,6 +138,7 @@ def lost(path: Path) -> list[Row]:
         for row in every
         if not stands(row, made.module)
         and not any(row.name in text and row.owner in text for text in told)
+        and row.owner not in hooks
     ]
 
 

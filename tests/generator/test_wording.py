@@ -133,11 +133,14 @@ def test_nothing_is_no_words_and_no_finding() -> None:
 def test_ours_comes_first_and_whole_and_theirs_is_marked() -> None:
     plain = worded(command("Bind the diary.", "How loud"), wording=False)[0].tools[0]
     tool = worded(command("Bind the diary.", "How loud"))[0].tools[0]
-    assert tool.summary == f"{plain.summary} App's own wording, Bind the diary."
+    assert tool.summary == f"{plain.summary} App's own wording, in brackets too, Bind the diary."
     assert [p.description for p in tool.parameters] == [
-        "App's own wording, How loud.",
-        "Absolute path or ~. App's own wording, How loud.",
+        "What to go with (How loud)",
+        "The aloud to use, an absolute path or ~ (How loud)",
     ]
+    # The mark stands once, also where the command itself says nothing.
+    (silent,) = worded(command("", "How loud"))[0].tools
+    assert silent.summary.endswith("App's own wording, in brackets.")
     assert (tool.level, tool.name) == (plain.level, plain.name)
 
 
@@ -236,7 +239,7 @@ def test_what_is_too_long_for_a_schema_is_told_and_stays_in_the_tables() -> None
 
 def test_an_app_without_a_latin_name_is_the_app() -> None:
     one = replace(command("x"), name="\u65e5\u8a18")
-    assert worded(one)[0].tools[0].summary.startswith("Go, given text, in the app.")
+    assert worded(one)[0].tools[0].summary.startswith("Go in the app, given text.")
 
 
 CANARY = "Zanzibar quetzal"

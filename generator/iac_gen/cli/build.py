@@ -48,17 +48,20 @@ if TYPE_CHECKING:
     from iac_gen.pipeline import Inputs
 
 
+DESCRIPTIONS: Final = click.option(
+    "--descriptions",
+    type=click.Choice(["own", "app"]),
+    default="app",
+    help="own leaves the app's own wording out; app has it behind ours, cleaned and marked.",
+)
+
+
 @command()
 @APPS
 @source_options
 @click.option("--output", type=PATH, help="Folder for the tools (default: your data folder).")
 @click.option("--prune", is_flag=True, help="Remove the modules of apps that are gone.")
-@click.option(
-    "--descriptions",
-    type=click.Choice(["own", "app"]),
-    default="own",
-    help="Add the app's own wording to ours, cleaned and marked.",
-)
+@DESCRIPTIONS
 @click.option(
     "--accept-levels",
     "accepted",
@@ -209,12 +212,14 @@ def _warn(diagnostics: Iterable[Diagnostic]) -> None:
 @APPS
 @source_options
 @click.option("--output", type=PATH, help="The folder to check (default: your data folder).")
+@DESCRIPTIONS
 @TEMPLATES
 @SHIPPED
 def check(
     apps: tuple[str, ...],
     find: Find,
     output: Path | None,
+    descriptions: str,
     templates: Path | None,
     shipped: bool,
 ) -> None:
@@ -223,7 +228,7 @@ def check(
     waiting = _warn_unfinished(folder)
     previous = read_previous(folder)
     inputs = inputs_of(find(apps), previous, whole=not apps, templates=templates)
-    files, report = run(replace(inputs, shipped=shipped), quiet=True)
+    files, report = run(replace(inputs, shipped=shipped, wording=descriptions == "app"), quiet=True)
     differing = differences(read_files(folder, files), files, str(folder))
     for text in differing:
         click.echo(text)
@@ -277,7 +282,8 @@ def diff(apps: tuple[str, ...], find: Find, output: Path | None) -> None:
     folder = output or default_output()
     _warn_unfinished(folder)
     previous = read_previous(folder)
-    files, report = run(inputs_of(find(apps), previous, whole=not apps), quiet=True)
+    inputs = inputs_of(find(apps), previous, whole=not apps)
+    files, report = run(replace(inputs, wording=True), quiet=True)
     if files:
         new = Previous.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK)))
         kept = {key: app for key, app in new.apps.items() if key not in report.gone}

@@ -31,8 +31,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Pilcrow, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -50,8 +50,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Pilcrow. MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -66,11 +66,11 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     },
 )
 def o_md(target: Ref, *, code_a46c7374: Answer | None = None) -> None:
-    """OMd a clause in Pilcrow. MODIFY, may change something.
+    """O md of a clause in Pilcrow. MODIFY, may change something.
 
     Args:
-        target: Reference to a clause.
-        code_a46c7374: Yes, less & more or one.
+        target: Which clause to O md of.
+        code_a46c7374: What to O md with.
     """
     return APP.call(o_md, target=target, code_a46c7374=code_a46c7374)
 
@@ -102,20 +102,21 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as application"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as application"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "o_md": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as application"}, '
-        '"code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"]}'
+        '"target": {"type": "string", "description": "Which clause to O md of, a reference"}, '
+        '"code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"], "description": "What to O md with"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

@@ -21,14 +21,14 @@ APP: Final = App("com.example.CardIndex", "Card Index")
     result="list of text",
 )
 def search(target: str | None = None, *, for_: str) -> ListOf[str]:
-    """Search, given text, in Card Index. Returns a list of text. SAFE, reads.
+    """Search text in Card Index. Returns texts. SAFE, reads.
 
     Args:
-        target: Text.
-        for_: Text.
+        target: What to search.
+        for_: What to search for.
 
     Returns:
-        A list of text.
+        The answer, texts.
     """
     return APP.call(search, target=target, for_=for_)
 
@@ -45,8 +45,8 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "search": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"for_": {"type": "string"}'
+        '"target": {"type": "string", "description": "What to search"}, '
+        '"for_": {"type": "string", "description": "What to search for"}'
         '}, "required": ["for_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}, '

@@ -22,10 +22,10 @@ def wedge() -> None:
 
 @tool(event="dstplist", level="SAFE", params={}, result="list of any")
 def list() -> ListOf[Any]:
-    """List in Doorstop. Returns a list of any value. SAFE, reads.
+    """List in Doorstop. Returns values. SAFE, reads.
 
     Returns:
-        A list of any value.
+        The answer, values.
     """
     return APP.call(list)
 

@@ -30,8 +30,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Guest Book, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -49,8 +49,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Guest Book. MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -65,15 +65,15 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     result="missing value | integer",
 )
 def greet(target: str | ListOf[str], *, from_: str | None = None) -> int:
-    """Greet, given text or a list of text, in Guest Book. Returns a whole number. DANGEROUS, takes
-    text or a file, and its verb is unknown.
+    """Greet one or more texts in Guest Book. Returns a whole number. DANGEROUS, takes text or a
+    file, and its verb is unknown.
 
     Args:
-        target: Text or a list of text.
-        from_: A date.
+        target: What to greet.
+        from_: What to greet from.
 
     Returns:
-        A whole number.
+        The answer, a whole number.
     """
     return APP.call(greet, target=target, from_=from_)
 
@@ -94,20 +94,21 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as application"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as application"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "greet": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, '
-        '"from_": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to greet"}, '
+        '"from_": {"type": "string", "format": "date-time", "description": "What to greet from, in ISO 8601"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}, '

@@ -30,8 +30,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Turnstile, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -44,7 +44,7 @@ def admit(target: str) -> None:
     """Admit a file in Turnstile. DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
-        target: A file.
+        target: Which file to admit.
     """
     return APP.call(admit, target=target)
 
@@ -65,13 +65,14 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "admit": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"type": "string", "description": "Which file to admit, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

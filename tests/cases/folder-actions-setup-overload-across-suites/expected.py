@@ -77,8 +77,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Doorbell, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -115,13 +115,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of document, window.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -155,7 +155,7 @@ def count(
     """Count objects of one class in Doorbell, filtered. SAFE, reads.
 
     Args:
-        element: One of document, window.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -187,10 +187,10 @@ def make(
     """Make an object of one class in Doorbell. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of document, window.
-        properties: Property to value.
+        element: Class of the objects.
+        properties: Values by property name.
         at: Reference to the container, else the app chooses.
-        with_data: Any value.
+        with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
@@ -208,8 +208,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Doorbell. SAFE, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -224,15 +224,15 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     result="document | list of document | integer",
 )
 def open(target: str | ListOf[str], *, ringing: bool | None = None) -> Ref | ListOf[Ref] | int:
-    """Open, given text, a file or a list of a file, in Doorbell. Returns a document, a list of a
-    document or a whole number. MODIFY, opens a document.
+    """Open one or more texts or files in Doorbell. Returns one or more documents or whole numbers.
+    MODIFY, opens a document.
 
     Args:
-        target: Text, a file or a list of a file.
-        ringing: True or false.
+        target: What to open.
+        ringing: Whether to ring.
 
     Returns:
-        A document, a list of a document or a whole number.
+        The answer, one or more documents or whole numbers.
     """
     return APP.call(open, target=target, ringing=ringing)
 
@@ -249,12 +249,12 @@ def open(target: str | ListOf[str], *, ringing: bool | None = None) -> Ref | Lis
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close an object or a list of an object in Doorbell. MODIFY, closes, unsaved work may be lost.
+    """Close one or more documents or windows in Doorbell. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object or a list of an object.
-        saving: Yes, no or ask.
-        saving_in: A file.
+        target: Which documents or windows to close.
+        saving: Whether to save changes first.
+        saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
@@ -269,12 +269,12 @@ def close(
     },
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) -> None:
-    """Save an object or a list of an object in Doorbell. MODIFY, writes a file.
+    """Save one or more documents or windows in Doorbell. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object or a list of an object.
-        in_: A file.
-        as_: Any value.
+        target: Which documents or windows to save.
+        in_: Where to save it.
+        as_: The file format to write.
     """
     return APP.call(save, target=target, in_=in_, as_=as_)
 
@@ -294,12 +294,12 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print a list of a file or an object in Doorbell. MODIFY, prints.
+    """Print a document, a window or files in Doorbell. MODIFY, prints.
 
     Args:
-        target: A list of a file or an object.
-        with_properties: A print settings.
-        print_dialog: True or false.
+        target: Which documents, windows or files to print.
+        with_properties: Settings to use, by name.
+        print_dialog: Whether to show the print dialog.
     """
     return APP.call(
         print, target=target, with_properties=with_properties, print_dialog=print_dialog
@@ -313,7 +313,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit in Doorbell. DANGEROUS, ends the app, unsaved work may be lost.
 
     Args:
-        saving: Yes, no or ask.
+        saving: Whether to save changes first.
     """
     return APP.call(quit, saving=saving)
 
@@ -324,10 +324,10 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete an object or a list of an object in Doorbell. DANGEROUS, deletes.
+    """Delete one or more objects in Doorbell. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object or a list of an object.
+        target: Which objects to delete.
     """
     return APP.call(delete, target=target)
 
@@ -347,25 +347,25 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate an object or a list of an object in Doorbell. MODIFY, makes a copy.
+    """Duplicate one or more objects in Doorbell. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
-        with_properties: A record.
+        target: Which objects to duplicate.
+        to: Where to put it.
+        with_properties: Settings to use, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
 @tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
 def exists(target: Any) -> bool:
-    """Exists, given any value, in Doorbell. Returns true or false. SAFE, reads.
+    """Look for a value in Doorbell. Returns true or false. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: What to look for.
 
     Returns:
-        True or false.
+        The answer, true or false.
     """
     return APP.call(exists, target=target)
 
@@ -379,11 +379,11 @@ def exists(target: Any) -> bool:
     },
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move an object or a list of an object in Doorbell. MODIFY, moves.
+    """Move one or more objects in Doorbell. MODIFY, moves.
 
     Args:
-        target: Reference to an object or a list of an object.
-        to: Reference to a place.
+        target: Which objects to move.
+        to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
 
@@ -451,24 +451,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'documents[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window"]}, '
+        '"element": {"type": "string", "enum": ["document", "window"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window"]}, '
+        '"element": {"type": "string", "enum": ["document", "window"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -479,10 +480,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window"]}, '
-        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"element": {"type": "string", "enum": ["document", "window"], "description": "Class of the objects"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
+        '"description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -491,14 +493,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as documents[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}, '
-        '"ringing": {"type": "boolean"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to open, an absolute path or ~"}, '
+        '"ringing": {"type": "boolean", "description": "Whether to ring"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -508,48 +510,55 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
-        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
+        'as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
+        'as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": "The '
+        'file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
+        'print, an absolute path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
         '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
-        '"print_dialog": {"type": "boolean"}'
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        'documents[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
-        '"with_properties": {"type": "object"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        'documents[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"What to look for"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}, '
@@ -558,8 +567,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        'documents[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
 }

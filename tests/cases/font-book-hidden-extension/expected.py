@@ -42,8 +42,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[str] | None = None) -> 
     """Read an object of Typecase, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -80,13 +80,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of sort.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -120,7 +120,7 @@ def count(
     """Count objects of one class in Typecase, filtered. SAFE, reads.
 
     Args:
-        element: One of sort.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -140,8 +140,8 @@ def set(target: Ref, *, properties: Mapping[str, Any]) -> None:
     """Change properties of an object of Typecase. MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -151,7 +151,7 @@ def cast(target: Ref) -> None:
     """Cast a matrix in Typecase. MODIFY, makes something new.
 
     Args:
-        target: Reference to a matrix.
+        target: Which matrix to cast.
     """
     return APP.call(cast, target=target)
 
@@ -179,24 +179,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as sorts[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'sorts[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["sort"]}, '
+        '"element": {"type": "string", "enum": ["sort"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["sort"]}, '
+        '"element": {"type": "string", "enum": ["sort"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -207,13 +208,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as sorts[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as sorts[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "cast": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as sorts[0]"}'
+        '"target": {"type": "string", "description": "Which matrix to cast, a reference"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

@@ -31,8 +31,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[str] | None = None) -> 
     """Read an object of Teleprinter, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -69,13 +69,13 @@ def list(
     its reference. SAFE, reads.
 
     Args:
-        element: One of tape.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -109,7 +109,7 @@ def count(
     """Count objects of one class in Teleprinter, filtered. SAFE, reads.
 
     Args:
-        element: One of tape.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -130,12 +130,12 @@ def count(
     },
 )
 def print_tape(target: str | None = None, *, action: KeyAction | None = None, to: Ref) -> None:
-    """Print tape, given text, in Teleprinter. MODIFY, starts or ends something.
+    """Print the tape in Teleprinter, given text. MODIFY, starts or ends something.
 
     Args:
-        target: Text.
-        action: Press or release.
-        to: Reference to a tape.
+        target: What to print the tape with.
+        action: The action to use.
+        to: Which tape to print the tape to.
     """
     return APP.call(print_tape, target=target, action=action, to=to)
 
@@ -149,8 +149,8 @@ def feed(*, slowly: bool | None = None, tape: Ref) -> None:
     """Feed in Teleprinter. MODIFY, changes something.
 
     Args:
-        slowly: True or false.
-        tape: Reference to a tape.
+        slowly: Whether to do it slowly.
+        tape: The tape to use.
     """
     return APP.call(feed, slowly=slowly, tape=tape)
 
@@ -177,24 +177,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as tapes[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'tapes[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["tape"]}, '
+        '"element": {"type": "string", "enum": ["tape"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["tape"]}, '
+        '"element": {"type": "string", "enum": ["tape"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -205,15 +206,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print_tape": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"action": {"type": "string", "enum": ["press", "release"]}, '
-        '"to": {"type": "string", "description": "Reference such as tapes[0]"}'
+        '"target": {"type": "string", "description": "What to print the tape with"}, '
+        '"action": {"type": "string", "enum": ["press", "release"], "description": "The action to use"}, '
+        '"to": {"type": "string", "description": "Which tape to print the tape to, such as tapes[0]"}'
         '}, "required": ["to"], "additionalProperties": false}',
     ),
     "feed": Schema(
         '{"type": "object", "properties": {'
-        '"slowly": {"type": "boolean"}, '
-        '"tape": {"type": "string", "description": "Reference such as tapes[0]"}'
+        '"slowly": {"type": "boolean", "description": "Whether to do it slowly"}, '
+        '"tape": {"type": "string", "description": "The tape to use, such as tapes[0]"}'
         '}, "required": ["tape"], "additionalProperties": false}',
     ),
 }

@@ -43,8 +43,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Easel, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -81,13 +81,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of canvas.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -121,7 +121,7 @@ def count(
     """Count objects of one class in Easel, filtered. SAFE, reads.
 
     Args:
-        element: One of canvas.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -141,8 +141,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Easel. MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -160,8 +160,8 @@ def unload_brush(*, brush_file_path: str, brush_file_path_2: str) -> None:
     """Unload brush in Easel. MODIFY, changes something.
 
     Args:
-        brush_file_path: Text.
-        brush_file_path_2: A file.
+        brush_file_path: The brush file path to use.
+        brush_file_path_2: The brush file path to use.
     """
     return APP.call(
         unload_brush, brush_file_path=brush_file_path, brush_file_path_2=brush_file_path_2
@@ -178,10 +178,10 @@ def varnish() -> None:
     event="easlvar2", level="MODIFY", jxa="varnish", params={"target": Param("", "----", "canvas")}
 )
 def varnish_2(target: Ref) -> None:
-    """Varnish a canvas in Easel. MODIFY, may change something.
+    """Varnish canvas in Easel. MODIFY, may change something.
 
     Args:
-        target: Reference to a canvas.
+        target: Which canvas to varnish.
     """
     return APP.call(varnish_2, target=target)
 
@@ -205,24 +205,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as canvass[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'canvass[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["canvas"]}, '
+        '"element": {"type": "string", "enum": ["canvas"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["canvas"]}, '
+        '"element": {"type": "string", "enum": ["canvas"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -233,14 +234,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as canvass[0]"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as canvass[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "unload_brush": Schema(
         '{"type": "object", "properties": {'
-        '"brush_file_path": {"type": "string"}, '
-        '"brush_file_path_2": {"type": "string", "description": "Absolute path or ~"}'
+        '"brush_file_path": {"type": "string", "description": "The brush file path to use"}, '
+        '"brush_file_path_2": {"type": "string", "description": "The brush file path to use, an absolute path or ~"}'
         '}, "required": ["brush_file_path", "brush_file_path_2"], "additionalProperties": false}',
     ),
     "varnish": Schema(
@@ -249,7 +250,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "varnish_2": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as canvass[0]"}'
+        '"target": {"type": "string", "description": "Which canvas to varnish, such as canvass[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

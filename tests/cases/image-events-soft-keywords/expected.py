@@ -30,10 +30,10 @@ def match(
     """Match a file in Prism. MODIFY, declares no answer.
 
     Args:
-        target: A file.
-        case: True or false.
-        type: A class name.
-        none: Text.
+        target: Which file to match.
+        case: Whether to use case.
+        type: The type to use.
+        none: The None to use.
     """
     return APP.call(match, target=target, case=case, type=type, none=none)
 
@@ -50,10 +50,10 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "match": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"case": {"type": "boolean"}, '
-        '"type": {"type": "string", "description": "Class name"}, '
-        '"none": {"type": "string"}'
+        '"target": {"type": "string", "description": "Which file to match, an absolute path or ~"}, '
+        '"case": {"type": "boolean", "description": "Whether to use case"}, '
+        '"type": {"type": "string", "description": "The type to use, by its name"}, '
+        '"none": {"type": "string", "description": "The None to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

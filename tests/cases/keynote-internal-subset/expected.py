@@ -31,8 +31,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Slides, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -50,25 +50,25 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     },
 )
 def export(target: Ref | str, *, as_: N360pSizes, n2_up: bool | None = None) -> None:
-    """Export, given text or a slide, in Slides. MODIFY, makes something new.
+    """Export text or a slide from Slides. MODIFY, makes something new.
 
     Args:
-        target: Text or a slide.
-        as_: 360p or None.
-        n2_up: True or false.
+        target: What to export.
+        as_: What to export as.
+        n2_up: Whether to use 2 up.
     """
     return APP.call(export, target=target, as_=as_, n2_up=n2_up)
 
 
 @tool(event="sldshide", level="SAFE", jxa="hideSwitcher", params={})
 def hide_switcher() -> None:
-    """Hide switcher in Slides. SAFE, changes the view only."""
+    """Hide the switcher in Slides. SAFE, changes the view only."""
     return APP.call(hide_switcher)
 
 
 @tool(event="sldshide", level="SAFE", jxa="cancelSwitcher", params={})
 def cancel_switcher() -> None:
-    """Cancel switcher in Slides. SAFE, changes the view only."""
+    """Cancel the switcher in Slides. SAFE, changes the view only."""
     return APP.call(cancel_switcher)
 
 
@@ -96,15 +96,16 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "export": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"as_": {"type": "string", "enum": ["360p", "None"]}, '
-        '"n2_up": {"type": "boolean"}'
+        '"target": {"type": "string", "description": "What to export"}, '
+        '"as_": {"type": "string", "enum": ["360p", "None"], "description": "What to export as"}, '
+        '"n2_up": {"type": "boolean", "description": "Whether to use 2 up"}'
         '}, "required": ["target", "as_"], "additionalProperties": false}',
     ),
     "hide_switcher": Schema(

@@ -16,13 +16,13 @@ APP: Final = App("com.example.MagicLantern", "Magic Lantern")
 
 @tool(event="lantshut", level="MODIFY", jxa="cancelShutter", params={})
 def cancel_shutter() -> None:
-    """Cancel shutter in Magic Lantern. MODIFY, starts or ends something."""
+    """Cancel the shutter in Magic Lantern. MODIFY, starts or ends something."""
     return APP.call(cancel_shutter)
 
 
 @tool(event="lantshut", level="SAFE", jxa="hideShutter", params={})
 def hide_shutter() -> None:
-    """Hide shutter in Magic Lantern. SAFE, changes the view only."""
+    """Hide the shutter in Magic Lantern. SAFE, changes the view only."""
     return APP.call(hide_shutter)
 
 

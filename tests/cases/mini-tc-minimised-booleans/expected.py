@@ -24,11 +24,11 @@ APP: Final = App("com.example.SignalBox", "Signal Box")
     },
 )
 def pull_levers(target: ListOf[int] | None = None, *, slowly: bool | None = None) -> None:
-    """Pull levers a list of a whole number in Signal Box. MODIFY, makes something new.
+    """Pull levers in Signal Box, given whole numbers. MODIFY, makes something new.
 
     Args:
-        target: A list of a whole number.
-        slowly: True or false.
+        target: What to pull levers with.
+        slowly: Whether to do it slowly.
     """
     return APP.call(pull_levers, target=target, slowly=slowly)
 
@@ -45,8 +45,8 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "pull_levers": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "integer"}}, '
-        '"slowly": {"type": "boolean"}'
+        '"target": {"type": "array", "items": {"type": "integer"}, "description": "What to pull levers with"}, '
+        '"slowly": {"type": "boolean", "description": "Whether to do it slowly"}'
         '}, "additionalProperties": false}',
     ),
 }

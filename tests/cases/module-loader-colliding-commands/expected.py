@@ -16,10 +16,10 @@ APP: Final = App("com.example.Attic", "Attic")
 
 @tool(event="attcload", level="MODIFY", jxa="loadBox", params={"target": Param("", "----", "text")})
 def load_box(target: str) -> None:
-    """Load box, given text, in Attic. MODIFY, starts or ends something.
+    """Load a box in Attic, given text. MODIFY, starts or ends something.
 
     Args:
-        target: Text.
+        target: What to load a box with.
     """
     return APP.call(load_box, target=target)
 
@@ -28,10 +28,10 @@ def load_box(target: str) -> None:
     event="attcldb_", level="MODIFY", jxa="_loadBox_", params={"target": Param("", "----", "text")}
 )
 def load_box_2(target: str) -> None:
-    """_load box_, given text, in Attic. MODIFY, starts or ends something.
+    """_load box_ in Attic, given text. MODIFY, starts or ends something.
 
     Args:
-        target: Text.
+        target: What to _load box_ with.
     """
     return APP.call(load_box_2, target=target)
 
@@ -50,12 +50,12 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "load_box": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}'
+        '"target": {"type": "string", "description": "What to load a box with"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "load_box_2": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}'
+        '"target": {"type": "string", "description": "What to _load box_ with"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

@@ -43,8 +43,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Errands, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -81,13 +81,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of errand.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -121,7 +121,7 @@ def count(
     """Count objects of one class in Errands, filtered. SAFE, reads.
 
     Args:
-        element: One of errand.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -141,8 +141,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Errands. MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -166,14 +166,14 @@ def import_(
     with_properties: Mapping[str, Any] | str | None = None,
     target: str | None = None,
 ) -> None:
-    """Import, given text, in Errands. MODIFY, makes something new.
+    """Import text into Errands. MODIFY, makes something new.
 
     Args:
-        target_2: Text.
-        from_: A file.
-        for_: Text.
-        with_properties: Text or a record.
-        target: Text.
+        target_2: What to import.
+        from_: Where to import from.
+        for_: What to import for.
+        with_properties: Settings to use, by name.
+        target: The target to use.
     """
     return APP.call(
         import_,
@@ -190,17 +190,17 @@ def tool_(*, tool: str | None = None) -> None:
     """Tool in Errands. DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
-        tool: Text.
+        tool: The tool to use.
     """
     return APP.call(tool_, tool=tool)
 
 
 @tool(event="errnlist", level="SAFE", jxa="list", params={}, result="list of text")
 def list_2() -> ListOf[str]:
-    """List in Errands. Returns a list of text. SAFE, reads.
+    """List in Errands. Returns texts. SAFE, reads.
 
     Returns:
-        A list of text.
+        The answer, texts.
     """
     return APP.call(list_2)
 
@@ -224,24 +224,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["errand"]}, '
+        '"element": {"type": "string", "enum": ["errand"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["errand"]}, '
+        '"element": {"type": "string", "enum": ["errand"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -252,22 +253,22 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as application"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as application"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "import_": Schema(
         '{"type": "object", "properties": {'
-        '"target_2": {"type": "string"}, '
-        '"from_": {"type": "string", "description": "Absolute path or ~"}, '
-        '"for_": {"type": "string"}, '
-        '"with_properties": {"anyOf": [{"type": "object"}, {"type": "string"}]}, '
-        '"target": {"type": "string"}'
+        '"target_2": {"type": "string", "description": "What to import"}, '
+        '"from_": {"type": "string", "description": "Where to import from, an absolute path or ~"}, '
+        '"for_": {"type": "string", "description": "What to import for"}, '
+        '"with_properties": {"anyOf": [{"type": "object"}, {"type": "string"}], "description": "Settings to use, by name"}, '
+        '"target": {"type": "string", "description": "The target to use"}'
         '}, "additionalProperties": false}',
     ),
     "tool_": Schema(
         '{"type": "object", "properties": {'
-        '"tool": {"type": "string"}'
+        '"tool": {"type": "string", "description": "The tool to use"}'
         '}, "additionalProperties": false}',
     ),
     "list_2": Schema(

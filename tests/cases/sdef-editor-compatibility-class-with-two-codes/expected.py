@@ -30,8 +30,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Old Atlas, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -49,8 +49,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Old Atlas. MODIFY, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -68,9 +68,9 @@ def unfold(target: Ref, *, at: Mapping[str, Any], onto: ListOf[Any] | None = Non
     """Unfold a map in Old Atlas. SAFE, changes the view only.
 
     Args:
-        target: Reference to a map.
-        at: A place.
-        onto: A list of any value.
+        target: Which map to unfold.
+        at: Which place to unfold at.
+        onto: What to unfold onto.
     """
     return APP.call(unfold, target=target, at=at, onto=onto)
 
@@ -98,22 +98,24 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as application"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as application"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "unfold": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as application"}, '
-        '"at": {"type": "object", "properties": {"north": {"type": "number"}, "east": {"type": "number"}}, "additionalProperties": false}, '
+        '"target": {"type": "string", "description": "Which map to unfold, a reference"}, '
+        '"at": {"type": "object", "properties": {"north": {"type": "number"}, "east": {"type": "number"}}, "additionalProperties": false, "description": '
+        '"Which place to unfold at"}, '
         '"onto": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
-        '"string"}}]}}'
+        '"string"}}]}, "description": "What to unfold onto"}'
         '}, "required": ["target", "at"], "additionalProperties": false}',
     ),
 }

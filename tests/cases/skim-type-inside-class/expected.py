@@ -43,8 +43,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Margin, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -81,13 +81,13 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of scribble.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Property names.
-        order: Property names, -name for descending.
-        limit: Integer.
-        offset: Integer.
+        properties: Names of properties to read.
+        order: Property names to sort by, -name for descending.
+        limit: The most rows to return.
+        offset: Rows to skip before them.
 
     Returns:
         A row an object, its reference under ref.
@@ -121,7 +121,7 @@ def count(
     """Count objects of one class in Margin, filtered. SAFE, reads.
 
     Args:
-        element: One of scribble.
+        element: Class of the objects.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -141,11 +141,11 @@ def count(
     },
 )
 def erase_from(target: Ref | str, *, all: ListOf[Ref] | None = None) -> None:
-    """Erase from, given text or a scribble, in Margin. DANGEROUS, destroys.
+    """Erase from text or a scribble in Margin. DANGEROUS, destroys.
 
     Args:
-        target: Text or a scribble.
-        all: Reference to a list of a scribble.
+        target: What to erase from.
+        all: The all to use.
     """
     return APP.call(erase_from, target=target, all=all)
 
@@ -169,24 +169,25 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as scribbles[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'scribbles[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["scribble"]}, '
+        '"element": {"type": "string", "enum": ["scribble"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
-        '"limit": {"type": "integer"}, '
-        '"offset": {"type": "integer"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}, '
+        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["scribble"]}, '
+        '"element": {"type": "string", "enum": ["scribble"], "description": "Class of the objects"}, '
         '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
         '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -197,8 +198,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "erase_from": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"all": {"type": "array", "items": {"type": "string"}, "description": "Reference such as scribbles[0]"}'
+        '"target": {"type": "string", "description": "What to erase from"}, '
+        '"all": {"type": "array", "items": {"type": "string"}, "description": "The all to use, such as scribbles[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

@@ -25,14 +25,14 @@ APP: Final = App("com.example.Parrot", "Parrot")
     result="any",
 )
 def repeat_after(target: str, *, perched_on: int) -> Any:
-    """Repeat after, given text, in Parrot. Returns any value. MODIFY, changes something.
+    """Repeat after text in Parrot. MODIFY, changes something.
 
     Args:
-        target: Text.
-        perched_on: A whole number.
+        target: What to repeat after.
+        perched_on: What it is perched on.
 
     Returns:
-        Any value.
+        The answer, a value.
     """
     return APP.call(repeat_after, target=target, perched_on=perched_on)
 
@@ -49,8 +49,8 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "repeat_after": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"perched_on": {"type": "integer"}'
+        '"target": {"type": "string", "description": "What to repeat after"}, '
+        '"perched_on": {"type": "integer", "description": "What it is perched on"}'
         '}, "required": ["target", "perched_on"], "additionalProperties": false}',
     ),
 }

@@ -33,17 +33,17 @@ def pick_rows(
     using_divider: str | None = None,
     using_dividers: ListOf[str] | None = None,
 ) -> ListOf[str] | bool:
-    """Pick rows a list of text or a number in Ledger. Returns a list of text or true or false.
-    DANGEROUS, takes text or a file, and its verb is unknown.
+    """Pick rows in Ledger, given texts or numbers. Returns true or false or texts. DANGEROUS, takes
+    text or a file, and its verb is unknown.
 
     Args:
-        target: A list of text or a number.
-        default_rows: A list of a whole number.
-        using_divider: Text.
-        using_dividers: A list of text.
+        target: What to pick rows with.
+        default_rows: The default rows to use.
+        using_divider: The divider to use.
+        using_dividers: The dividers to use.
 
     Returns:
-        A list of text or true or false.
+        The answer, true or false or texts.
     """
     return APP.call(
         pick_rows,
@@ -72,10 +72,10 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "pick_rows": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}, '
-        '"default_rows": {"type": "array", "items": {"type": "integer"}}, '
-        '"using_divider": {"type": "string"}, '
-        '"using_dividers": {"type": "array", "items": {"type": "string"}}'
+        '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "What to pick rows with"}, '
+        '"default_rows": {"type": "array", "items": {"type": "integer"}, "description": "The default rows to use"}, '
+        '"using_divider": {"type": "string", "description": "The divider to use"}, '
+        '"using_dividers": {"type": "array", "items": {"type": "string"}, "description": "The dividers to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "boolean"}]}, '

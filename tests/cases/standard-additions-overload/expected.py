@@ -34,16 +34,15 @@ def bearing_of(
     from_: str | None = None,
     rounded: bool | None = None,
 ) -> float | str:
-    """Bearing of north pole or home or a whole number in Compass. Returns text or a number. SAFE,
-    reads.
+    """Return the bearing of any of north pole or home or a whole number in Compass. SAFE, reads.
 
     Args:
-        target: North pole or home or a whole number.
-        from_: Text.
-        rounded: True or false.
+        target: What to return the bearing of.
+        from_: What to return the bearing of from.
+        rounded: Whether to use rounded.
 
     Returns:
-        Text or a number.
+        The answer, text or a number.
     """
     return APP.call(bearing_of, target=target, from_=from_, rounded=rounded)
 
@@ -57,11 +56,11 @@ def bearing_of(
     },
 )
 def mark(target: str, *, with_sign: str | int | SignShape | None = None) -> None:
-    """Mark, given text, in Compass. MODIFY, changes something.
+    """Mark text in Compass. MODIFY, changes something.
 
     Args:
-        target: Text.
-        with_sign: Text, a whole number or cross or ring.
+        target: What to mark.
+        with_sign: The sign to use.
     """
     return APP.call(mark, target=target, with_sign=with_sign)
 
@@ -87,9 +86,9 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "bearing_of": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string", "enum": ["north pole", "home"]}, {"type": "integer"}]}, '
-        '"from_": {"type": "string"}, '
-        '"rounded": {"type": "boolean"}'
+        '"target": {"anyOf": [{"type": "string", "enum": ["north pole", "home"]}, {"type": "integer"}], "description": "What to return the bearing of"}, '
+        '"from_": {"type": "string", "description": "What to return the bearing of from"}, '
+        '"rounded": {"type": "boolean", "description": "Whether to use rounded"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}, '
@@ -98,8 +97,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "mark": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string"}, '
-        '"with_sign": {"anyOf": [{"type": "string"}, {"type": "integer"}]}'
+        '"target": {"type": "string", "description": "What to mark"}, '
+        '"with_sign": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The sign to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

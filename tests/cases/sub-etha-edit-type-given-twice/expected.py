@@ -33,15 +33,14 @@ def soak(
     after: str | None = None,
     under: Any = None,
 ) -> None:
-    """Soak, given text or a file, in Blotter. DANGEROUS, takes text or a file, and its verb is
-    unknown.
+    """Soak text or a file in Blotter. DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
-        target: Text or a file.
-        with_: A whole number.
-        drying: A list of text or a whole number.
-        after: A date.
-        under: Any value.
+        target: What to soak.
+        with_: What to soak with.
+        drying: The drying to use.
+        after: What to soak after.
+        under: What to soak under.
     """
     return APP.call(soak, target=target, with_=with_, drying=drying, after=after, under=under)
 
@@ -58,11 +57,12 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "soak": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Absolute path or ~"}, '
-        '"with_": {"type": "integer"}, '
-        '"drying": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, '
-        '"after": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
-        '"under": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '"target": {"type": "string", "description": "What to soak, an absolute path or ~"}, '
+        '"with_": {"type": "integer", "description": "What to soak with"}, '
+        '"drying": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "description": "The drying to use"}, '
+        '"after": {"type": "string", "format": "date-time", "description": "What to soak after, in ISO 8601"}, '
+        '"under": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
+        '"What to soak under"}'
         '}, "required": ["target", "with_"], "additionalProperties": false}',
     ),
 }

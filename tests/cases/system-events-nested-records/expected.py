@@ -34,10 +34,10 @@ def hatch(
     """Hatch an egg in Nest. MODIFY, may change something.
 
     Args:
-        target: An egg.
-        under: A bird.
-        beside: A unknown.
-        like: A record.
+        target: Which egg to hatch.
+        under: Which bird to hatch under.
+        beside: The beside to use.
+        like: The like to use.
     """
     return APP.call(hatch, target=target, under=under, beside=beside, like=like)
 
@@ -69,12 +69,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "object", "properties": {"weight": {"type": "number"}, "laid_by": {"type": "object", "properties": {"class": {"type": "string"}, '
         '"eggs": {"type": "array", "items": {"type": "object"}}}, "additionalProperties": false}, "code_a6656767": {"type": "string"}}, '
-        '"additionalProperties": false}, '
+        '"additionalProperties": false, "description": "Which egg to hatch"}, '
         '"under": {"type": "object", "properties": {"class": {"type": "string"}, "eggs": {"type": "array", "items": {"type": "object", "properties": '
         '{"weight": {"type": "number"}, "laid_by": {"type": "object"}, "code_a6656767": {"type": "string"}}, "additionalProperties": false}}}, '
-        '"additionalProperties": false}, '
-        '"beside": {"type": "object"}, '
-        '"like": {"type": "object"}'
+        '"additionalProperties": false, "description": "Which bird to hatch under"}, '
+        '"beside": {"type": "object", "description": "The beside to use"}, '
+        '"like": {"type": "object", "description": "The like to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

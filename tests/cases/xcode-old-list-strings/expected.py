@@ -30,8 +30,8 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     """Read an object of Workbench, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object, or several.
-        properties: Property names.
+        target: Which objects to read.
+        properties: Names of properties to read.
 
     Returns:
         The value, or the properties by name.
@@ -50,8 +50,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Workbench. MODIFY to DANGEROUS, by property.
 
     Args:
-        target: Reference to the object.
-        properties: Property to value.
+        target: Which object to change.
+        properties: Values by property name.
     """
     return APP.call(set, target=target, properties=properties)
 
@@ -64,14 +64,14 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     result="list of job | list of text",
 )
 def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
-    """Choose jobs a list of text or a number in Workbench. Returns a list of a job or a list of
-    text. SAFE, lets the user pick.
+    """Choose jobs in Workbench, given texts or numbers. Returns texts or jobs. SAFE, lets the user
+    pick.
 
     Args:
-        target: A list of text or a number.
+        target: What to choose jobs with.
 
     Returns:
-        A list of a job or a list of text.
+        The answer, texts or jobs.
     """
     return APP.call(choose_jobs, target=target)
 
@@ -86,10 +86,10 @@ def time(target: str) -> float:
     """Time a date in Workbench. Returns a number. SAFE, reads.
 
     Args:
-        target: A date.
+        target: What to time.
 
     Returns:
-        A number.
+        The answer, a number.
     """
     return APP.call(time, target=target)
 
@@ -113,19 +113,20 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        'application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Reference such as application"}, '
-        '"properties": {"type": "object", "description": "Property to value"}'
+        '"target": {"type": "string", "description": "Which object to change, such as application"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "choose_jobs": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}'
+        '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "What to choose jobs with"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}, '
@@ -134,7 +135,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "time": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '"target": {"type": "string", "format": "date-time", "description": "What to time, in ISO 8601"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "number"}, '

@@ -1,0 +1,238 @@
+"""Phrases: the grammar of the sentences that are made from terms.
+
+Terms come in and plain words go out; what a word is stands in phrases.toml. Nothing here knows
+types or dictionaries.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+_TABLE: Final = tomllib.loads((files("iac_gen") / "phrases.toml").read_text(encoding="utf-8"))
+_VERBS, _PARTICLES, _PREPOSITIONS, _INDEFINITE, _MASS = (
+    frozenset(str(_TABLE[name]).split())
+    for name in ("verbs", "particles", "prepositions", "indefinite", "mass")
+)
+_CONSONANT: Final = re.compile(_TABLE["consonant"])
+_VOWEL: Final = re.compile(_TABLE["vowel"])
+_VERBAL: Final = re.compile("..(ize|ise|ate|ify|ise)$")
+_PAST: Final = re.compile("[^e]ed$")
+_ARTICLES: Final = ("a ", "an ", "the ", "any ", "all ", "next ", "previous ", "first ", "last ")
+KNOWN: Final[dict[str, str]] = _TABLE["parameters"]
+"""The sentence of a parameter, by its Apple event code or its name."""
+SHORTCUTS: Final[dict[str, str]] = _TABLE["shortcuts"]
+"""The sentence of a parameter of a shortcut, by its name."""
+FORMS: Final[dict[str, str]] = _TABLE["forms"]
+"""How a value of a type is written, by the type."""
+
+
+def words_of(term: str) -> list[str]:
+    """Return the words of a term; humps part a term that is one word (`GetURL`: get URL)."""
+    words = term.split()
+    if len(words) != 1 or not term.isalnum():
+        return words
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", term)
+    found = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", parted).split()
+    return [word if len(found) == 1 or word.isupper() else word.lower() for word in found]
+
+
+def is_plural(noun: str) -> bool:
+    """Say whether a noun stands without an article: many of a thing, or what is not counted."""
+    last = noun.rpartition(" ")[2]
+    if " or " in noun:
+        return True
+    return last.lower() in _MASS or bool(re.search(r"[^su]s$", last, re.IGNORECASE))
+
+
+def article(noun: str) -> str:
+    """Return a noun behind a or an, by its sound; bare where none fits."""
+    if not noun or is_plural(noun) or noun.lower().startswith(_ARTICLES):
+        return noun
+    spoken = noun[0].lower() in "aeiou" and not _CONSONANT.search(noun)
+    return f"an {noun}" if spoken or _VOWEL.search(noun) else f"a {noun}"
+
+
+def definite(noun: str) -> str:
+    """Return a noun behind `the`, where it has no determiner of its own."""
+    return noun if noun.lower().startswith(_ARTICLES) else f"the {noun}"
+
+
+def plural_noun(noun: str) -> str:
+    """Return the plural of a noun."""
+    head, space, last = noun.rpartition(" ")
+    if last in _TABLE["plurals"]:
+        many = _TABLE["plurals"][last]
+    elif is_plural(noun):
+        return noun
+    elif re.search(r"[^aeiou]y$", last):
+        many = f"{last[:-1]}ies"
+    else:
+        many = f"{last}es" if re.search(r"(s|x|z|ch|sh)$", last) else f"{last}s"
+    return f"{head}{space}{many}"
+
+
+def either(words: Sequence[str]) -> str:
+    """Return `a, b or c`."""
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def capital(text: str) -> str:
+    """Return `text` with its first letter as a capital."""
+    return text[:1].upper() + text[1:]
+
+
+class Verb(NamedTuple):
+    """A command as a verb phrase: `add a row above`, which awaits its object, or `go back`.
+
+    `head` comes before the object, `tail` behind it (`open` a file `for access`); `link` is the
+    preposition that an object needs, a space where it needs none.
+    """
+
+    head: str
+    tail: str = ""
+    link: str = " "
+    value: str = " "
+
+    def of(self, thing: str, app: str = "", *, is_value: bool = False) -> str:
+        """Return the phrase with its object and the app where it is done, capitalised."""
+        link = self.value if is_value else self.link
+        behind = f"{link}{thing}" if thing else ""
+        first = self.head.split(" ")[0]
+        place = (
+            "in"
+            if thing and (link.strip() or " " in self.head)
+            else _TABLE["place"].get(first, "in")
+        )
+        where = f" {place} {app}" if app else ""
+        if re.search(rf"\b{re.escape(app)}\b", f"{self.head}{behind}"):
+            where = ""
+        if behind.startswith(","):
+            return capital(f"{self.head}{self.tail}{where}{behind}")
+        return capital(" ".join(f"{self.head}{behind}{self.tail}{where}".split()))
+
+    def to(self, *, is_value: bool = False) -> str:
+        """Return the phrase as it follows `the tab to`."""
+        link = self.value if is_value else self.link
+        return f"{self.bare()} {link.strip().replace(', given', 'with')}".rstrip()
+
+    def bare(self) -> str:
+        """Return the phrase without its object."""
+        return f"{self.head}{self.tail}"
+
+
+DO: Final = Verb("do", link=" with ")
+
+
+def verb_of(term: str, *, answers: bool, noun: str = "") -> Verb:
+    """Return a command's term as a verb phrase; `noun` is what the command is given.
+
+    A term that is no verb is what the command answers, or what it is told to do.
+    """
+    words = words_of(term)
+    if words:
+        words[:1] = _TABLE["means"].get(words[0].lower(), words[0]).split()
+    else:
+        words = ["send"]
+    first = words[0].lower()
+    known = first in _VERBS or bool(_VERBAL.search(first))
+    if not known and len(words) > 1:
+        if first in ("next", "previous") and not answers:
+            return Verb(f"go to the {' '.join(words)}")
+        if answers and words[-1].lower() in _PREPOSITIONS and len(words) > 1:
+            return Verb(f"return {definite(' '.join(words[:-1]))} {words[-1]}")
+        if answers:
+            return Verb(f"return {definite(' '.join(words))}", link=" of ", value=" of ")
+    # An acronym stays one.
+    verb, rest = words[0] if words[0][:2].isupper() else first, words[1:]
+    while rest and rest[0].lower() in _PARTICLES:
+        verb, rest = f"{verb} {rest[0].lower()}", rest[1:]
+    link = _TABLE["link"].get(first, "in" if verb.endswith((" all", " back", " forward")) else "")
+    if not rest:
+        space = f" {link} " if link else " "
+        return Verb(verb, link=space, value=", given " if link == "in" else space)
+    places = [i for i, word in enumerate(rest) if word.lower() in _PREPOSITIONS]
+    if places and places[0] == 0:
+        tail = " ".join(rest[1:])
+        if not tail:
+            return Verb(f"{verb} {rest[0]}")
+        return Verb(verb, f" {rest[0]} {article(tail)}")
+    cut = places[0] if places else len(rest)
+    thing = " ".join(rest[:cut])
+    named = article(thing) if first in _INDEFINITE else _the(thing) if known else thing
+    tail = " ".join(rest[cut:])
+    if tail and len(rest) == cut + 1:
+        return Verb(f"{verb} {named} {tail}")
+    if tail:
+        return Verb(f"{verb} {named} {rest[cut]} {article(' '.join(rest[cut + 1 :]))}",
+                    link=" with ", value=", given ")  # fmt: skip
+    if noun and thing.lower() in (noun, plural_noun(noun)):
+        return Verb(verb)
+    return Verb(f"{verb} {named}", link=" of " if first != "add" else " to ", value=", given ")
+
+
+def _the(noun: str) -> str:
+    return noun if is_plural(noun) else definite(noun)
+
+
+def is_happening(term: str) -> bool:
+    """Say whether a term tells of what happens: `will open`, `mouse moved`, `closed`."""
+    words = [word.lower() for word in words_of(term)]
+    if not words or words[0] in _VERBS or not words[-1].isalpha():
+        return False
+    past = bool(_PAST.search(words[-1])) and len(words[-1]) > 5
+    return words[0] in ("will", "should", "did", "was") or past
+
+
+def infinitive(word: str) -> str:
+    """Return the verb of a word in -ing, empty for any other word."""
+    if word in _TABLE["infinitive"]:
+        return str(_TABLE["infinitive"][word])
+    stem = word.removesuffix("ing")
+    if stem == word or stem in ("str", "th", "k", "r", "someth", "anyth") or len(stem) < 2:
+        return ""
+    if re.search(r"([bdgmnprt])\1$", stem):
+        return stem[:-1]
+    return f"{stem}e" if re.search(r"([cvuz]|[aiou]s|[aeiou]at|[a-z]dg)$", stem) else stem
+
+
+def role(name: str, thing: str, verb: str, *, named: bool = False) -> str:
+    """Return what a parameter is for.
+
+    `thing` is what it takes (`Which tab`), empty for a file, `verb` what its command does;
+    `named` says that a word in -ing is the name of a number or of a choice.
+    """
+    words = words_of(name.replace("_", " ").strip()) or ["value"]
+    first, rest = words[0].lower(), " ".join(words[1:])
+    if first in _PREPOSITIONS and not rest:
+        if not thing:
+            return f"Where to {verb}{'' if first in ('to', 'in', 'into', 'at') else f' {first}'}"
+        return f"{thing} to {verb} {first}"
+    if first in {*_PREPOSITIONS, "and"} and rest:
+        return f"{capital(definite(rest))} to use"
+    doing = "" if named else infinitive(first)
+    if doing:
+        return f"What to {doing} {rest}".strip()
+    if rest and words[-1].lower() in _PREPOSITIONS:
+        return f"{'What it is' if _PAST.search(first) else 'The value for'} {' '.join(words)}"
+    return f"{capital(definite(' '.join(words)))} to use"
+
+
+def whether(name: str) -> str:
+    """Return what a parameter is for that takes yes or no."""
+    words = words_of(name.replace("_", " ").strip()) or ["value"]
+    first, rest = words[0].lower(), " ".join(words[1:])
+    last = words[-1].lower()
+    if rest and last.endswith("ed"):
+        head = " ".join(words[:-1])
+        return f"Whether {head} {'are' if head.endswith('s') else 'is'} {last}"
+    doing = infinitive(first) or (first if first in _VERBS else "")
+    if doing:
+        bare = not rest or words[1].lower() in _PREPOSITIONS | _PARTICLES
+        return f"Whether to {doing} {rest if bare else article(rest)}".strip()
+    if first in ("with", "using", "without") and rest:
+        return f"Whether to {'leave out' if first == 'without' else 'use'} {article(rest)}"
+    if (last.endswith("ly") and last != "only") or last == "once" or first in _PREPOSITIONS:
+        return f"Whether to do it {' '.join(words)}"
+    return f"Whether to use {' '.join(words)}"

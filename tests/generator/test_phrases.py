@@ -1,0 +1,137 @@
+"""Sentences about tools read as somebody would write them, whatever the dictionary."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from making import Built, build, read, sdef, source
+
+from iac_gen.phrases import article, plural_noun, verb_of, whether
+
+FORBIDDEN = re.compile(
+    r"\ba list of an?\b|an object or a list|\bany value\b|\bof of\b|\ba (?=[aeio])(?!one|eu)|\ban "
+    r"(user|URL|unit|UI|unique|useful)\b"
+)
+MOST_TOKENS = 125
+
+
+@pytest.mark.parametrize(
+    ("noun", "one", "many"),
+    [
+        ("user", "a user", "users"),
+        ("URL", "a URL", "URLs"),
+        ("item", "an item", "items"),
+        ("UI element", "a UI element", "UI elements"),
+        ("hour", "an hour", "hours"),
+        ("HTML page", "an HTML page", "HTML pages"),
+        ("mailbox", "a mailbox", "mailboxes"),
+        ("entry", "an entry", "entries"),
+        ("print settings", "print settings", "print settings"),
+        ("text", "text", "texts"),
+    ],
+)
+def test_a_noun_has_its_article_and_its_plural(noun: str, one: str, many: str) -> None:
+    assert (article(noun), plural_noun(noun)) == (one, many)
+
+
+@pytest.mark.parametrize(
+    ("term", "thing", "answers", "said"),
+    [
+        ("add row above", "a range", False, "Add a row above a range in X"),
+        ("copy selection", "a tab", False, "Copy the selection of a tab in X"),
+        ("set the clipboard to", "text", False, "Set the clipboard to text in X"),
+        ("open for access", "a file", False, "Open a file for access in X"),
+        ("go back", "a tab", False, "Go back in a tab in X"),
+        ("clean up", "a window", False, "Clean up a window in X"),
+        ("data size", "an item", True, "Return the data size of an item in X"),
+        ("reply", "a message", False, "Reply to a message in X"),
+        ("GetURL", "", False, "Get a URL in X"),
+        ("reload calendars", "", False, "Reload calendars in X"),
+    ],
+)
+def test_a_command_is_a_verb_with_its_object(
+    term: str, thing: str, answers: bool, said: str
+) -> None:
+    assert verb_of(term, answers=answers).of(thing, "X") == said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("opening window", "Whether to open a window"),
+        ("routing suppressed", "Whether routing is suppressed"),
+        ("multiple selections allowed", "Whether multiple selections are allowed"),
+        ("without prompts", "Whether to leave out prompts"),
+    ],
+)
+def test_a_yes_or_no_says_what_it_decides(name: str, said: str) -> None:
+    assert whether(name) == said
+
+
+def sentences(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of a tool or parameter and its sentence."""
+    yield "", entry["description"]
+    for key, value in entry["inputSchema"]["properties"].items():
+        yield key, value.get("description", "")
+
+
+def entries(built: Built) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in built.files["listing.jsonl"].splitlines()]
+
+
+def test_every_parameter_of_every_app_has_a_sentence(
+    corpus_build: Built, bundled_build: Built
+) -> None:
+    found = [
+        (entry["name"], key, text)
+        for built in (corpus_build, bundled_build)
+        for entry in entries(built)
+        for key, text in sentences(entry)
+        if FORBIDDEN.search(text) or len(text.split()) < 3
+    ]
+    assert found == []
+
+
+def test_no_docstring_of_a_committed_module_says_a_type_alone(bundled_build: Built) -> None:
+    odd = re.compile(
+        r"^ +(\w+: |(?=[A-Z]))(An? )?(\w+|whole number|any value|list of .*)\.$", re.MULTILINE
+    )
+    for name, text in bundled_build.files.items():
+        if name.endswith(".py"):
+            top = text.partition("# fmt: off")[0]
+            assert [m[0] for m in odd.finditer(top)] == [], name
+            assert FORBIDDEN.search(top) is None, name
+
+
+def test_our_words_stay_short(bundled_build: Built) -> None:
+    text = bundled_build.files["listing.jsonl"]
+    assert len(text.encode()) / 4 / text.count("\n") <= MOST_TOKENS
+
+
+def test_an_example_is_of_the_class_and_comes_from_its_holder(bundled_build: Built) -> None:
+    wanted = {
+        ("mail_reply", "target"): "inbox.messages[0]",
+        ("calendar_show", "target"): "calendars[0].events[0]",
+        ("google_chrome_reload", "target"): "windows[0].tabs[0]",
+        ("calendar_get", "target"): "calendars[0]",
+    }
+    said = {
+        (entry["name"], key): text
+        for entry in entries(bundled_build)
+        for key, text in sentences(entry)
+    }
+    for place, example in wanted.items():
+        assert said[place].endswith(example), said[place]
+
+
+def test_a_hook_is_no_tool_and_is_told() -> None:
+    items = sdef(
+        '<command name="will open" code="diarwopn"/>'
+        '<command name="tidy" code="diartidy" description="Called when an entry is old."/>'
+        '<command name="opening folder" code="facofopn"/>'
+        '<command name="mark watched" code="diarwtch"/>'
+    )
+    tools = json.loads(build(source(read(items)))["catalogue.json"])["tools"]
+    assert list(tools) == ["diary_mark_watched"]
