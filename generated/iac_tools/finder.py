@@ -698,7 +698,7 @@ def eject(target: Ref | ListOf[Ref] | None = None) -> None:
     },
 )
 def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = None) -> None:
-    """Empty the trash of Finder for good. DANGEROUS, destroys for good.
+    """Delete for good what lies in the trash of Finder. DANGEROUS, destroys for good.
 
     Args:
         target: Which objects to empty.

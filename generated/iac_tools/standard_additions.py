@@ -884,7 +884,7 @@ def summarize(target: str, *, in_: int | None = None) -> str:
     params={"target": Param("", "----", "any")},
 )
 def set_the_clipboard_to(target: Any) -> None:
-    """Set the clipboard. MODIFY, edits or uses the clipboard.
+    """Set the clipboard, to text or another value. MODIFY, edits or uses the clipboard.
 
     Args:
         target: What to put on the clipboard.

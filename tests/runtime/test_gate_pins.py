@@ -1,17 +1,28 @@
 """An approval holds the things that were shown: nothing else is acted on, whatever changes."""
 
 import copy
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pinned_places import CHANGES, PLACES, Change, Desk, Place, calls, happen, named
 
 from iac_base.errors import ToolError
+from iac_runtime.gate import resolving
 from iac_runtime.gate.plans import Asks, Call, Done
 from iac_runtime.policy.permissions import Requester
 
 ASKED = Requester("Claude", ("client",))
 NOTES, DRAFTS = PLACES[:2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unhurried() -> Iterator[None]:
+    """On a busy machine too, what is looked at is seen."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resolving, "SECONDS", 60.0)
+        yield
 
 
 @given(calls(), st.lists(CHANGES, max_size=3), st.lists(CHANGES, max_size=2))
