@@ -18,7 +18,7 @@ from iac_base.secrets import (
     secrets_of,
     without_secrets,
 )
-from iac_base.words import text_literal
+from iac_base.text import text_literal
 from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.audit.writer import digest, shorten
 

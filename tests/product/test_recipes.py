@@ -9,9 +9,9 @@ from samples import arguments
 from unguarded import unguarded
 
 from iac_base.errors import ToolError
+from iac_runtime.gate.planning import bind
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.search import tokens
-from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
