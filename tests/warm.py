@@ -1,9 +1,9 @@
-"""Server processes that begin with the SDK already loaded: importing it costs more than most tests.
+"""Programs of ours started with all that is not ours already loaded, which costs most of a start.
 
-On Linux one process for all tests of a worker imports what is not ours and forks for each server.
-Ours is imported in the fork, so a server begins as it does anywhere. What is started in its stead
-hands over its pipes, its environment and its folder, and ends as the server does; where it is
-ended, so is the server.
+On Linux one process for all tests of a worker imports what is not ours and forks for each program.
+Ours is imported in the fork, so a program begins as it does anywhere. What is started in its stead
+hands over its pipes, its environment and its folder, and ends as the program does; where it is
+ended, so is the program.
 """
 
 import atexit
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__)
+IAC_GEN = "from iac_gen.entry import main\nmain()\n"
 IAC_MCP = "import sys\nfrom iac_mcp import entry\nsys.exit(entry.main())\n"
 
 
@@ -28,7 +29,7 @@ def command(code: str, *arguments: str) -> list[str]:
     """Return the command that runs `python -c code arguments`."""
     if sys.platform != "linux":
         return [sys.executable, "-c", code, *arguments]
-    return [sys.executable, "-ISS", str(HERE), "ask", _place(), code, *arguments]
+    return [sys.executable, "-IS", str(HERE), "ask", _place(), code, *arguments]
 
 
 def program(folder: Path, name: str, code: str) -> Path:
@@ -82,12 +83,14 @@ def ask(place: str, *arguments: str) -> int:
 def serve(listening: socket.socket) -> Any:
     """Fork for all who ask; what this returns is the work of a fork."""
     import anyio  # noqa: F401
+    import black  # noqa: F401
     import click  # noqa: F401
+    import jinja2  # noqa: F401
     import jsonschema  # noqa: F401
+    import lxml.etree  # noqa: F401
     import mcp.server.lowlevel  # noqa: F401
     import mcp_types  # noqa: F401
     import psutil  # noqa: F401
-    import quickjs  # noqa: F401
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while select.select([listening, 0], [], [])[0] == [listening]:
