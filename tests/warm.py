@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -92,14 +93,15 @@ def serve(listening: socket.socket) -> Any:
     import mcp_types  # noqa: F401
     import psutil  # noqa: F401
 
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while select.select([listening, 0], [], [])[0] == [listening]:
         connection, _ = listening.accept()
         if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             listening.close()
             return keep(connection)
         connection.close()
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
     return None
 
 
