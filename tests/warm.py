@@ -16,7 +16,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,9 +49,11 @@ def _place() -> str:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(place)
         listening.listen(64)
-        # It ends with its stdin, however this process ends.
+        # It ends with its stdin, however this process ends. A fork is known by its environment
+        # at the start, which is to be no test's.
         server = subprocess.Popen(
             [sys.executable, str(HERE), "serve", str(listening.fileno())],
+            env={key: os.environ[key] for key in ("HOME", "LANG", "PATH") if key in os.environ},
             stdin=subprocess.PIPE,
             pass_fds=[listening.fileno()],
         )
@@ -93,15 +94,15 @@ def serve(listening: socket.socket) -> Any:
     import mcp_types  # noqa: F401
     import psutil  # noqa: F401
 
+    # No fork that has ended is left lying about: tests count what is left.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while select.select([listening, 0], [], [])[0] == [listening]:
         connection, _ = listening.accept()
         if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             listening.close()
             return keep(connection)
         connection.close()
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
     return None
 
 
