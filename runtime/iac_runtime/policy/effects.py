@@ -234,7 +234,7 @@ class CallFacts:
     @cached_property
     def level(self) -> Level:
         """What the effects need by themselves."""
-        return max((effect.level for effect in self.effects), key=LEVELS.index, default="SAFE")
+        return LEVELS[max((LEVELS.index(row.level) for row in self.effects), default=0)]
 
     @cached_property
     def apps(self) -> tuple[tuple[str, str], ...]:
