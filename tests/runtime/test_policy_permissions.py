@@ -27,7 +27,7 @@ from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
 from iac_runtime.policy.dataflow import without_secrets
 from iac_runtime.policy.effects import CallFacts, Decision, Verdict, call_digest
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, Policy
+from iac_runtime.policy.model import Flags, Policy, read_settings
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,
@@ -282,3 +282,21 @@ def test_no_sequence_lets_a_call_run_that_was_not_allowed(tmp_path: Path) -> Non
 
     Approvals.folders = folders()
     run_state_machine_as_test(Approvals, settings=settings(stateful_step_count=8))
+
+
+def test_a_setting_says_where_it_came_from() -> None:
+    policy = Policy(preset="private", path="policy.toml", lines=(("preset", 3),))
+    found = read_settings(Flags(), {"IAC_SERVER": " home "}, policy)
+    assert found.server == "home"
+    assert found.preset == ("private", "policy.toml line 3")
+    assert read_settings(Flags(), {}, Policy()).preset == ("cautious", "default")
+    assert read_settings(Flags(server="work"), {"IAC_SERVER": "home"}, policy).server == "work"
+    assert read_settings(Flags(), {}, policy).server == ""
+    # Of several the strictest holds; of the same, what was said first.
+    rates = read_settings(Flags(rate_limit=0.5), {"IAC_RATE_LIMIT": "0.5"}, Policy())
+    assert rates.rate_limit == (0.5, "--rate-limit")
+    assert (
+        read_settings(Flags(rate_limit=9), {"IAC_RATE_LIMIT": "10"}, policy).rate_limit.value == 9
+    )
+    with pytest.raises(SetupError, match="above 0"):
+        read_settings(Flags(rate_limit=0), {}, policy)
