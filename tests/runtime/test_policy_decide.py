@@ -170,11 +170,17 @@ def test_a_rule_can_be_registered_from_python() -> None:
         iac_runtime.register_rule("SAFE")
 
 
-def test_a_rule_says_where_it_was_registered() -> None:
+def test_a_rule_of_an_app_says_nothing_of_tools() -> None:
     rule = iac_runtime.register_rule("SAFE", app="com.example.*", accept=["to-trash"])
     unregister_rule(rule)
-    assert (rule.match.app, rule.match.tool, rule.match.why) == (("com.example.*",), (), "")
+    assert rule.match == Match(app=("com.example.*",), source=rule.match.source)
+    assert rule.match.source.startswith("your rule in ")
     assert rule.accept == ("to-trash",)
+
+
+def test_a_rule_says_where_it_was_registered() -> None:
+    rule = iac_runtime.register_rule("SAFE", app="com.example.*")
+    unregister_rule(rule)
     assert re.fullmatch(rf"your rule in {__name__} line \d+", rule.match.source)
 
 

@@ -295,6 +295,8 @@ def test_a_setting_says_where_it_came_from() -> None:
     # Of several the strictest holds; of the same, what was said first.
     rates = read_settings(Flags(rate_limit=0.5), {"IAC_RATE_LIMIT": "0.5"}, Policy())
     assert rates.rate_limit == (0.5, "--rate-limit")
+    same = {"ACCESSIBILITY_MCP_RATE_LIMIT": "2", "IAC_RATE_LIMIT": "2"}
+    assert read_settings(Flags(), same, Policy()).rate_limit == (2, "IAC_RATE_LIMIT")
     assert (
         read_settings(Flags(rate_limit=9), {"IAC_RATE_LIMIT": "10"}, policy).rate_limit.value == 9
     )
