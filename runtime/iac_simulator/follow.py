@@ -92,6 +92,8 @@ def _step(world: AppWorld, found: Found, step: ChainStep) -> Found:
         return _among(world, found, step)
     if isinstance(found, Value) and isinstance(found.value, list) and step.kind == "i":
         return _at([_value(world, item) for item in found.value], step.value)
+    if isinstance(found, WorldObject) and step.kind == "x":
+        return _beside(world, found, step.value)
     raise EventRefusedError(-1728 if isinstance(found, WorldObject) else -1700)
 
 
@@ -238,6 +240,11 @@ def _among(world: AppWorld, found: Many, step: ChainStep) -> Found:
         return Many(items, found.plural, step.kind == "w")
     if step.kind == "i":
         return _at(found.items, step.value)
+    if step.kind == "r":
+        return Many(_between(found.items, *step.value), found.plural)
+    if step.kind == "o":
+        # What an app picks is its own affair; here it is the last.
+        return _at(found.items, (len(found.items) - 1) // 2 if step.value == "middle" else -1)
     if step.kind == "w":
         passed = [item for item in found.items if _passes(world, item, step.value)]
         return Many(passed, found.plural)
@@ -266,6 +273,26 @@ def _at(items: "list[Found]", index: int) -> Found:
     if not -len(items) <= index < len(items):
         raise EventRefusedError(-1719)
     return items[index]
+
+
+def _between(items: "list[Found]", first: int, last: int) -> "list[Found]":
+    """Return a range of items; its ends count from 1, or from the end."""
+    ends = [at - 1 if at > 0 else len(items) + at for at in (first, last)]
+    if not 0 <= ends[0] <= ends[1] < len(items):
+        raise EventRefusedError(-1719)
+    return items[ends[0] : ends[1] + 1]
+
+
+def _beside(world: AppWorld, found: WorldObject, way: str) -> WorldObject:
+    """Return the neighbour of an object in the list that holds it."""
+    if found.home is None:
+        raise EventRefusedError(-1728)
+    held = list(world.held(found.home.owner, found.home.plural))
+    at = next(i for i, node in enumerate(held) if node.data is found.data)
+    at += 1 if way == "next" else -1
+    if not 0 <= at < len(held):
+        raise EventRefusedError(-1719)
+    return held[at]
 
 
 def _passes(world: AppWorld, item: Found, folded: dict[str, Any]) -> bool:

@@ -23,11 +23,15 @@ class VerbCall(NamedTuple):
 
 
 class NewObjectPlace(NamedTuple):
-    """A list of a world: its holder, its key there, and whether what is new comes first."""
+    """A list of a world: its holder, its key there, and whether what is new comes first.
+
+    `beside` is the object that it comes before (`first`) or after.
+    """
 
     owner: WorldObject
     plural: str
     first: bool = False
+    beside: Data | None = None
 
 
 def make(
@@ -64,7 +68,10 @@ def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> App
     if row is not None and row.plural != place.plural:
         data["@class"] = term
     items = place.owner.data.setdefault(place.plural, [])
-    items.insert(0 if place.first else len(items), data)
+    at = 0 if place.first else len(items)
+    if place.beside is not None:
+        at = next(i for i, one in enumerate(items) if one is place.beside) + (not place.first)
+    items.insert(at, data)
     held = next(n for n in world.held(place.owner, place.plural) if n.data is data)
     return world.reference(held.chain)
 
@@ -125,6 +132,13 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
         EventRefusedError: -10024 it has no place there.
     """
     chain = at.chain if isinstance(at, AppReference) else ()
+    if chain and chain[-1].kind == "l" and chain[-1].value in ("before", "after"):
+        node = object_at(world, chain[:-1])
+        if node.home is None:
+            raise EventRefusedError(-10024)
+        return NewObjectPlace(
+            node.home.owner, node.home.plural, chain[-1].value == "before", node.data
+        )
     if chain and chain[-1].kind == "l":
         owner, plural = object_at(world, chain[:-2]), chain[-2].value
         if not isinstance(owner.data.get(plural), list):

@@ -25,6 +25,7 @@ from iac_base.words import text_literal
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import look_again, plain_result, shown
 from iac_runtime.language.compose import compose, effective_level
+from iac_runtime.language.raw import sent_as
 from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
 from iac_runtime.policy.effects import OWN, CallFacts, Effect
@@ -68,6 +69,8 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     bound = bind(operation.spec, call.arguments)
     event = compose(operation, bound, context.home)
     event = context.permissions.guarded(event, operation)
+    seconds = context.executor.timeout if call.timeout is None else call.timeout
+    event = sent_as(event, operation.tables, seconds)
     level = effective_level(operation, bound, context.home)
     event, level = _showing(event, level, context)
     if not _may_launch(event, level, context.launch):
@@ -80,7 +83,9 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
         try:
-            answer = context.executor.execute(sent, app=app.name, command=tool.name, cancel=cancel)
+            answer = context.executor.execute(
+                sent, app=app.name, command=tool.name, timeout=seconds, cancel=cancel
+            )
         except ToolError as error:
             raise look_again(error, event, operation) from None
         found = plain_result(answer, event, operation)

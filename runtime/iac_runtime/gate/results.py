@@ -12,13 +12,22 @@ from datetime import datetime
 from typing import Any, Final
 
 from iac_base import text as cleaning
-from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.errors import InvalidParameterError, ToolError, quoted
 from iac_base.words import fold, text_literal
 from iac_runtime.execution.answers import AppAnswer, describe
 from iac_runtime.gate.plans import Call, ToolResult
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
+from iac_runtime.language.steps import (
+    Among,
+    Beside,
+    ById,
+    ByIndex,
+    ByName,
+    Span,
+    Step,
+    Whose,
+)
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.call_view import steps_in
@@ -27,7 +36,7 @@ from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
-_PICKS: Final = (ById, ByIndex, ByName)
+_PICKS: Final = (Among, Beside, ById, ByIndex, ByName, Span)
 
 
 def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
@@ -81,6 +90,9 @@ _SHIFTING: Final = (
 )
 
 
+MOST_SECONDS: Final = 3600
+"""The longest time that one call can ask for."""
+
 _CLEANED: Final = "hidden characters are left out of a text; `raw: true` gives it as the app has it"
 
 
@@ -129,13 +141,30 @@ def shown(found: ToolResult) -> ToolResult:
 
 
 def asked_raw(call: Call, tool: Tool) -> Call:
-    """Return a call without its `raw`, which is no argument of any app's tool but of all."""
+    """Return a call without `raw` and `timeout`, which are arguments of every app's tool.
+
+    Raises:
+        InvalidParameterError: The timeout is no time.
+    """
     given = call.arguments
-    own = tool.operation is None or "raw" in tool.input.get("properties", ())
-    if own or not isinstance(given, Mapping) or not isinstance(given.get("raw"), bool):
+    if tool.operation is None or not isinstance(given, Mapping):
         return call
-    rest = {key: value for key, value in given.items() if key != "raw"}
-    return call._replace(arguments=rest, raw=given["raw"])
+    rows = tool.operation.spec.params
+    ours = [key for key in ("raw", "timeout") if key not in rows or not rows[key].code]
+    if "raw" in ours and isinstance(given.get("raw"), bool):
+        call = call._replace(raw=given["raw"])
+        given = {key: value for key, value in given.items() if key != "raw"}
+    seconds = given.get("timeout")
+    if "timeout" in ours and seconds is not None:
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if not number or not 0 < seconds <= MOST_SECONDS:
+            raise InvalidParameterError(
+                f"timeout: {quoted(str(seconds))} is no time for a call.",
+                f"Give seconds above 0, {MOST_SECONDS} at most.",
+            )
+        call = call._replace(timeout=float(seconds))
+        given = {key: value for key, value in given.items() if key != "timeout"}
+    return call._replace(arguments=given)
 
 
 def _each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:

@@ -1,6 +1,7 @@
 """A request to an app as data."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from iac_runtime.language.steps import Step, Value
@@ -52,6 +53,22 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class RawForm:
+    """That a request goes out as raw Apple events, and what codes in their answers mean.
+
+    Attributes:
+        seconds: How long each event may take.
+        properties, elements, words: Code -> JXA's name of properties, of collections (by the code
+            of their class), and of enumerators and classes as values.
+    """
+
+    seconds: float
+    properties: Mapping[int, str]
+    elements: Mapping[int, str]
+    words: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One request.
 
@@ -74,6 +91,7 @@ class Event:
         writes: Whether the call may change something: then it is never sent twice.
         may_launch: Whether an app that is not running may be started by it.
         pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
+        raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
     """
 
     app: str
@@ -96,3 +114,4 @@ class Event:
     writes: bool = True
     may_launch: bool = True
     pin: tuple["Event", Any] | None = None
+    raw: RawForm | None = field(default=None, compare=False)

@@ -14,12 +14,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from iac_base.words import text_literal
-from iac_runtime.language.request import Absent, Event
+from iac_runtime.language.request import Absent, Event, RawForm
 from iac_runtime.language.steps import (
+    Among,
+    Beside,
     Boundary,
     ById,
     ByIndex,
     ByName,
+    Color,
     DateValue,
     Every,
     Filter,
@@ -28,7 +31,9 @@ from iac_runtime.language.steps import (
     PathValue,
     RecordValue,
     RefValue,
+    Span,
     Step,
+    Term,
     Value,
     Whose,
 )
@@ -43,6 +48,8 @@ _OF_COLLECTIONS = _OF_OBJECTS | frozenset(
 )
 """Names that JXA keeps for itself on every object and on collections: a property of such a name is
 taken from the record of all properties, here as in the harness."""
+
+KEPT_NAMES = _OF_COLLECTIONS
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
@@ -71,8 +78,10 @@ def _step(step: Step, root: str) -> str:
             return f"[{text_literal(name)}]"
         case ById(ident):
             return f".byId({text_literal(ident) if isinstance(ident, str) else ident})"
-        case Boundary(place):
-            return f".{place}"
+        case Boundary(word) | Among(word) | Beside(word):
+            return f".{word}"
+        case Span(start, stop):
+            return f"[{'' if start is None else start}:{'' if stop is None else stop}]"
         case Whose(test):
             return f".whose({filter_text(test, root)})"
 
@@ -136,8 +145,8 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         "op": event.op,
         "command": event.command,
         "target": [_step_json(step) for step in event.target],
-        "named": [[name, _value_json(value)] for name, value in event.named],
-        "more": [[name, _value_json(value)] for name, value in event.more],
+        "named": [_field_json(name, value) for name, value in event.named],
+        "more": [_field_json(name, value) for name, value in event.more],
         "columns": [[column.label, column.jxa] for column in event.columns],
         "idColumn": event.id_column,
         "nameColumn": event.name_column,
@@ -147,6 +156,8 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         "idClasses": [list(pair) for pair in event.id_classes],
         "parts": [event_json(part, mark) for part in event.parts],
     }
+    if event.raw is not None:
+        request["raw"] = _raw_json(event, event.raw)
     if not isinstance(event.direct, Absent):
         request["direct"] = _value_json(event.direct)
     if event.kind == "application" and not event.may_launch:
@@ -156,20 +167,56 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
     return request
 
 
+def _raw_json(event: Event, form: RawForm) -> dict[str, Any]:
+    names = [column.jxa for column in event.columns] + [row.jxa for row in event.order]
+    names += [event.id_column, event.name_column]
+    classes = ((code_number(kind), code_number(ident)) for kind, ident in event.id_classes)
+    return {
+        "seconds": form.seconds,
+        "event": [code_number(event.code[:4]), code_number(event.code[4:])],
+        "codes": {name: code_number(name) for name in names if name},
+        "ids": dict(classes),
+        "properties": form.properties,
+        "elements": form.elements,
+        "words": form.words,
+    }
+
+
+def code_number(code: str) -> int:
+    """Return a four-character code as the number that an event carries; 0 for a name without."""
+    text = code.code if isinstance(code, Term) else code
+    return int.from_bytes(text.encode("mac_roman", "replace")) if len(text) == 4 else 0
+
+
 def _step_json(step: Step) -> Any:
     match step:
-        case Go(name) | Every(name):
-            return ["go", name]
+        case Go(name):
+            return ["go", name, code_number(name) if isinstance(name, Term) else 0]
+        case Every(name):
+            return ["every", name, code_number(name) if isinstance(name, Term) else 0]
         case ByIndex(index):
             return ["at", index]
         case ByName(name):
             return ["name", name]
         case ById(ident):
             return ["id", ident]
+        case Span(start, stop):
+            # Apple events count from 1, and name the last object of a range.
+            first, last = start or 0, -1 if stop is None else stop - 1
+            return ["span", first if first < 0 else first + 1, last if last < 0 else last + 1]
+        case Among(which):
+            return ["among", {"middle": "midd", "some": "any "}[which]]
+        case Beside(way, kind):
+            return ["beside", way[:4], code_number(kind)]
         case Boundary(place):
-            return ["go", place]
+            return ["place", place]
         case Whose(test):
             return ["whose", _filter_json(test)]
+
+
+def _field_json(name: str, value: Value) -> list[Any]:
+    code = code_number(name) if isinstance(name, Term) else 0
+    return [name, _value_json(value), code] if code else [name, _value_json(value)]
 
 
 def _filter_json(test: Filter) -> Any:
@@ -192,7 +239,11 @@ def _value_json(value: Value) -> Any:
         case RefValue(steps):
             return {"ref": [_step_json(step) for step in steps]}
         case RecordValue(fields):
-            return {"record": [[name, _value_json(part)] for name, part in fields]}
+            return {"record": [_field_json(name, part) for name, part in fields]}
+        case Term() if value.code and value.form != "property":
+            return {"word": value, "code": code_number(value), "form": value.form}
+        case Color():
+            return {"color": list(value)}
         case tuple():
             return [_value_json(part) for part in value]
     return value
