@@ -47,7 +47,12 @@ def follow(world: AppWorld, chain: Chain) -> Found:
         EventRefusedError: -1719 index out of range, -1728 no such name or id, -1700 unknown name.
     """
     found: Found = world.root
+    around: Found = found
     for step in chain:
+        if step.kind == "x":
+            found = _beside(around, found, step.value)
+            continue
+        around = found if isinstance(found, Many) else around
         found = _step(world, found, step)
     return found
 
@@ -92,8 +97,6 @@ def _step(world: AppWorld, found: Found, step: ChainStep) -> Found:
         return _among(world, found, step)
     if isinstance(found, Value) and isinstance(found.value, list) and step.kind == "i":
         return _at([_value(world, item) for item in found.value], step.value)
-    if isinstance(found, WorldObject) and step.kind == "x":
-        return _beside(world, found, step.value)
     raise EventRefusedError(-1728 if isinstance(found, WorldObject) else -1700)
 
 
@@ -283,16 +286,16 @@ def _between(items: "list[Found]", first: int, last: int) -> "list[Found]":
     return items[ends[0] : ends[1] + 1]
 
 
-def _beside(world: AppWorld, found: WorldObject, way: str) -> WorldObject:
-    """Return the neighbour of an object in the list that holds it."""
-    if found.home is None:
+def _beside(around: Found, found: Found, way: str) -> Found:
+    """Return the neighbour of an object in the collection that it was picked from."""
+    if not isinstance(around, Many) or not isinstance(found, WorldObject):
         raise EventRefusedError(-1728)
-    held = list(world.held(found.home.owner, found.home.plural))
-    at = next(i for i, node in enumerate(held) if node.data is found.data)
+    datas = [item.data if isinstance(item, WorldObject) else None for item in around.items]
+    at = next((i for i, data in enumerate(datas) if data is found.data), None)
+    if at is None:
+        raise EventRefusedError(-1728)
     at += 1 if way == "next" else -1
-    if not 0 <= at < len(held):
-        raise EventRefusedError(-1719)
-    return held[at]
+    return _at(around.items, at) if at >= 0 else _at([], 0)
 
 
 def _passes(world: AppWorld, item: Found, folded: dict[str, Any]) -> bool:

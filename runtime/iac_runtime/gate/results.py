@@ -24,7 +24,6 @@ from iac_runtime.language.steps import (
     ById,
     ByIndex,
     ByName,
-    Span,
     Step,
     Whose,
 )
@@ -36,7 +35,7 @@ from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
-_PICKS: Final = (Among, Beside, ById, ByIndex, ByName, Span)
+_PICKS: Final = (Among, Beside, ById, ByIndex, ByName)
 
 
 def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
