@@ -8,9 +8,8 @@ keywords are the numbers of four-character codes.
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from iac_runtime.language.steps import Term
 from iac_runtime.language.terms import CLASS_PROPERTY
-from iac_runtime.language.text import code_number
+from iac_runtime.language.text import four_number
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables
 from iac_simulator.errors import EventRefusedError
@@ -226,7 +225,7 @@ class Writing:
         if isinstance(value, Undefined):
             return None
         if value is None:
-            return _made("type", _number("msng"))
+            return _made("type", four_number("msng"))
         if isinstance(value, bool):
             return _made("bool", value)
         if isinstance(value, int):
@@ -236,7 +235,7 @@ class Writing:
         if isinstance(value, str):
             return _made("utxt", value)
         if isinstance(value, list):
-            return {"type": _number("list"), "items": [self.value(item) for item in value]}
+            return {"type": four_number("list"), "items": [self.value(item) for item in value]}
         if isinstance(value, AppReference):
             return self.specifier(value.chain)
         fields = record_in(value)
@@ -253,10 +252,10 @@ class Writing:
             if row is None or len(row.code) != 4:
                 own += [self.value(name), self.value(part)]
             else:
-                fields.append([_number(row.code), self.value(part)])
+                fields.append([four_number(row.code), self.value(part)])
         if own:
-            fields.append([_number("usrf"), {"type": _number("list"), "items": own}])
-        return {"type": _number("reco"), "fields": fields}
+            fields.append([four_number("usrf"), {"type": four_number("list"), "items": own}])
+        return {"type": four_number("reco"), "fields": fields}
 
     def specifier(self, chain: Chain) -> Tree:
         """Return an object specifier.
@@ -272,7 +271,10 @@ class Writing:
                 row = place.prop or (CLASS_PROPERTY if step.value == "class" else None)
                 if row is None:
                     raise EventRefusedError(-1700)
-                made, whole = _object("prop", "prop", _made("type", _number(row.code)), made), None
+                made, whole = (
+                    _object("prop", "prop", _made("type", four_number(row.code)), made),
+                    None,
+                )
                 continue
             term = place.term
             if term not in self.tables.classes or term is None:
@@ -280,7 +282,7 @@ class Writing:
             want = self.tables.classes[term].code
             if step.kind == "p":
                 whole = made
-                made = _object(want, "indx", _made("abso", _number("all ")), made)
+                made = _object(want, "indx", _made("abso", four_number("all ")), made)
                 continue
             form = {"i": "indx", "n": "name", "id": "ID  "}.get(step.kind)
             key = step.value
@@ -292,15 +294,17 @@ class Writing:
         return made
 
 
-def _number(code: str) -> int:
-    return code_number(Term(code, code))
-
-
 def _made(kind: str, value: Any) -> Tree:
-    return {"type": _number(kind), "value": value}
+    return {"type": four_number(kind), "value": value}
 
 
 def _object(want: str, form: str, key: Tree | None, holder: Tree) -> Tree:
-    fields = [("want", _made("type", _number(want))), ("form", _made("enum", _number(form)))]
+    fields = [
+        ("want", _made("type", four_number(want))),
+        ("form", _made("enum", four_number(form))),
+    ]
     fields += [("seld", key or _made("null", None)), ("from", holder)]
-    return {"type": _number("obj "), "fields": [[_number(name), part] for name, part in fields]}
+    return {
+        "type": four_number("obj "),
+        "fields": [[four_number(name), part] for name, part in fields],
+    }

@@ -53,6 +53,9 @@ _HELPERS: Final = frozenset(
 _TAIL: Final = 50
 """Calls of the audit that are shown."""
 
+PAGE: Final = 1000
+"""The rows of a list that names no limit, where answers are limited at all."""
+
 _LOOK: Final = 5.0
 """Seconds for the question whether an app runs; without an answer it counts as not running."""
 
@@ -71,6 +74,9 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     event = context.permissions.guarded(event, operation)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
     event = sent_as(event, operation.tables, seconds)
+    if event.op == "list" and event.limit is None and context.limit is not None:
+        # Whoever reads an answer page by page is given pages.
+        event = replace(event, limit=PAGE)
     level = effective_level(operation, bound, context.home)
     event, level = _showing(event, level, context)
     if not _may_launch(event, level, context.launch):

@@ -121,7 +121,7 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
     terms = _field_names(tool)
     if answer.listing is not None:
         value: Any = _items(answer.listing, event, tables)
-        notes += _listed(answer.listing["total"], event, len(value))
+        notes += _listed(answer.listing, event, len(value))
     elif event.op in ("properties", "columns"):
         terms |= {column.jxa: column.label for column in event.columns}
         fields = answer.value["record"]
@@ -195,15 +195,19 @@ def _error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:
     return look_again(error, part, tool)
 
 
-def _listed(total: int, event: Event, shown: int) -> list[str]:
+def _listed(listing: Mapping[str, Any], event: Event, shown: int) -> list[str]:
+    total, offset = listing["total"], listing.get("from", event.offset)
     if total == 0:
         filtered = event.target and isinstance(event.target[-1], Whose)
         return ["nothing matched the filter" if filtered else "there is none"]
     if shown == 0:
-        return [f"there are {total} items, none from offset {event.offset} on"]
-    if event.offset + shown >= total:
+        return [f"there are {total} items, none from offset {offset} on"]
+    if offset + shown >= total:
         return []
-    return [f"{shown} of {total} items; ask with offset {event.offset + shown} for the next"]
+    last = listing["rows"][-1][0] if listing["by"] == "id" else ""
+    return [
+        f"{shown} of {total} items; the next: cursor {text_literal(f'{offset + shown}:{last}')}"
+    ]
 
 
 def _shifts(value: Any) -> bool:

@@ -38,7 +38,7 @@ _MAX_TARGETS: Final = 100
 """Objects that one get reads."""
 
 _OWN: Final = frozenset(
-    {"at", "element", "limit", "of", "offset", "order", "properties", "target", "where"}
+    {"at", "cursor", "element", "limit", "of", "offset", "order", "properties", "target", "where"}
 )
 """What the object tools take themselves; what else a dictionary declares goes along as it is."""
 
@@ -53,6 +53,9 @@ _FILE_PARAMETERS: Final[Mapping[str, str]] = {
 
 _ALL: Final = "pALL"
 """The code of the property that holds all properties of an object as a record (ASRegistry.h)."""
+
+_LONGEST: Final = 10
+"""Digits of a position."""
 
 _CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
 """The codes of whole contents: replacing them loses the old ones, and a new object has none."""
@@ -227,7 +230,16 @@ def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
         columns = named_columns(given["properties"], (term,), tables)
     else:
         columns = usual_columns(term, tables)
-    offset, limit = given.get("offset", 0), given.get("limit")
+    offset, limit, after = given.get("offset", 0), given.get("limit"), ""
+    if "cursor" in given:
+        number, colon, after = given["cursor"].partition(":")
+        if not (colon and number.isdecimal() and len(number) < _LONGEST) or offset:
+            raise InvalidParameterError(
+                f"cursor: {quoted(given['cursor'])} is none that an answer gave, or offset is given"
+                " too.",
+                "Begin again without it.",
+            )
+        offset = int(number)
     if offset < 0 or (limit is not None and limit < 0):
         raise InvalidParameterError("limit and offset count from 0.")
     return _event(
@@ -241,6 +253,7 @@ def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
         order=_order(given.get("order", ()), term, tables),
         offset=offset,
         limit=limit,
+        after=after,
         writes=False,
     )
 

@@ -17,7 +17,7 @@ from iac_runtime.language.applescript import applescript_line
 from iac_runtime.language.request import Event, RawForm
 from iac_runtime.language.steps import Among, Beside, Boundary, Every, Go, Span, Term
 from iac_runtime.language.terms import CLASS_PROPERTY
-from iac_runtime.language.text import KEPT_NAMES, code_number, jxa_line, steps_text
+from iac_runtime.language.text import KEPT_NAMES, code_number, four_number, jxa_line, steps_text
 from iac_runtime.tools.tables import Tables
 
 JXA_SECONDS: Final = 120.0
@@ -52,7 +52,7 @@ def sent_as(event: Event, tables: Tables, seconds: float) -> Event:
     reason = only or event.more or seconds > JXA_SECONDS or any(map(_doubtful, names))
     if not reason:
         return event
-    bare = [name for name in names if name and not (isinstance(name, Term) and code_number(name))]
+    bare = [name for name in names if name and not code_number(name)]
     if event.kind == "application" and not bare:
         return replace(event, raw=RawForm(seconds, *_names(tables)))
     if only:
@@ -98,17 +98,17 @@ def _doubtful(name: str) -> bool:
 @lru_cache(maxsize=64)
 def _names(tables: Tables) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
     """Return what the codes of an app mean: properties, elements, words; the first of each wins."""
-    properties = {code_number(CLASS_PROPERTY.code): CLASS_PROPERTY.jxa}
+    properties = {four_number(CLASS_PROPERTY.code): CLASS_PROPERTY.jxa}
     elements: dict[int, str] = {}
     words: dict[int, str] = {}
     for row in tables.classes.values():
-        elements.setdefault(code_number(row.code), row.plural)
-        words.setdefault(code_number(row.code), row.jxa)
+        elements.setdefault(four_number(row.code), row.plural)
+        words.setdefault(four_number(row.code), row.jxa)
     rows = [prop for kind in tables.classes.values() for prop in kind.properties]
     rows += [prop for kind in tables.records.values() for prop in kind.properties]
     for prop in rows:
-        properties.setdefault(code_number(prop.code), prop.jxa)
+        properties.setdefault(four_number(prop.code), prop.jxa)
     for enumerators in tables.enums.values():
         for name, code in enumerators:
-            words.setdefault(code_number(code), name)
+            words.setdefault(four_number(code), name)
     return properties, elements, words

@@ -86,6 +86,7 @@ class Event:
         id_column, name_column: What names the items of a list: properties by JXA name, or empty.
         order: What to sort a list by, the first before the second.
         offset, limit: Which items of a list; no limit means all.
+        after: The id of the item that comes before them, as text: where it is now, they begin.
         id_classes: The classes that have an id, and the property that holds it, by JXA name.
         parts: The requests of `each`.
         writes: Whether the call may change something: then it is never sent twice.
@@ -109,6 +110,7 @@ class Event:
     order: tuple[Order, ...] = ()
     offset: int = 0
     limit: int | None = None
+    after: str = ""
     id_classes: tuple[tuple[str, str], ...] = ()
     parts: tuple["Event", ...] = ()
     writes: bool = True

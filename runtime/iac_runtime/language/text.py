@@ -137,16 +137,20 @@ def object_text(fields: Mapping[str, str]) -> str:
 
 
 def event_json(event: Event, mark: str) -> dict[str, Any]:
-    """Return the request as the harness reads it; `mark` frames the answer."""
+    """Return the request as the harness reads it; `mark` frames the answer.
+
+    Codes stand in it only where it is sent raw.
+    """
+    coded = event.raw is not None
     request: dict[str, Any] = {
         "mark": mark,
         "app": event.app,
         "kind": event.kind,
         "op": event.op,
         "command": event.command,
-        "target": [_step_json(step) for step in event.target],
-        "named": [_field_json(name, value) for name, value in event.named],
-        "more": [_field_json(name, value) for name, value in event.more],
+        "target": [_step_json(step, coded) for step in event.target],
+        "named": [_field_json(name, value, coded) for name, value in event.named],
+        "more": [_field_json(name, value, coded) for name, value in event.more],
         "columns": [[column.label, column.jxa] for column in event.columns],
         "idColumn": event.id_column,
         "nameColumn": event.name_column,
@@ -156,10 +160,12 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         "idClasses": [list(pair) for pair in event.id_classes],
         "parts": [event_json(part, mark) for part in event.parts],
     }
+    if event.after:
+        request["after"] = event.after
     if event.raw is not None:
         request["raw"] = _raw_json(event, event.raw)
     if not isinstance(event.direct, Absent):
-        request["direct"] = _value_json(event.direct)
+        request["direct"] = _value_json(event.direct, coded)
     if event.kind == "application" and not event.may_launch:
         request["needRunning"] = True
     if event.pin is not None:
@@ -171,29 +177,34 @@ def _raw_json(event: Event, form: RawForm) -> dict[str, Any]:
     names = [column.jxa for column in event.columns] + [row.jxa for row in event.order]
     names += [event.id_column, event.name_column]
     classes = ((code_number(kind), code_number(ident)) for kind, ident in event.id_classes)
+    columns = {code_number(name): str(name) for name in names if name}
     return {
         "seconds": form.seconds,
-        "event": [code_number(event.code[:4]), code_number(event.code[4:])],
+        "event": [four_number(event.code[:4]), four_number(event.code[4:])],
         "codes": {name: code_number(name) for name in names if name},
         "ids": dict(classes),
-        "properties": form.properties,
+        "properties": {**form.properties, **columns},
         "elements": form.elements,
         "words": form.words,
     }
 
 
-def code_number(code: str) -> int:
-    """Return a four-character code as the number that an event carries; 0 for a name without."""
-    text = code.code if isinstance(code, Term) else code
-    return int.from_bytes(text.encode("mac_roman", "replace")) if len(text) == 4 else 0
+def code_number(name: str) -> int:
+    """Return the code of a term as the number that an event carries; 0 for a name without."""
+    return four_number(name.code) if isinstance(name, Term) else 0
 
 
-def _step_json(step: Step) -> Any:
+def four_number(code: str) -> int:
+    """Return a four-character code as a number; 0 for what is none."""
+    return int.from_bytes(code.encode("mac_roman", "replace")) if len(code) == 4 else 0
+
+
+def _step_json(step: Step, coded: bool) -> Any:
     match step:
-        case Go(name):
-            return ["go", name, code_number(name) if isinstance(name, Term) else 0]
-        case Every(name):
-            return ["every", name, code_number(name) if isinstance(name, Term) else 0]
+        case Go(name) | Every(name) if coded:
+            return ["every" if isinstance(step, Every) else "go", name, code_number(name)]
+        case Go(name) | Every(name):
+            return ["go", name]
         case ByIndex(index):
             return ["at", index]
         case ByName(name):
@@ -209,43 +220,39 @@ def _step_json(step: Step) -> Any:
         case Beside(way, kind):
             return ["beside", way[:4], code_number(kind)]
         case Boundary(place):
-            return ["place", place]
+            return ["place" if coded else "go", place]
         case Whose(test):
-            return ["whose", _filter_json(test)]
+            return ["whose", _filter_json(test, coded)]
 
 
-def _field_json(name: str, value: Value) -> list[Any]:
-    code = code_number(name) if isinstance(name, Term) else 0
-    return [name, _value_json(value), code] if code else [name, _value_json(value)]
+def _field_json(name: str, value: Value, coded: bool) -> list[Any]:
+    code = code_number(name) if coded else 0
+    return [name, _value_json(value, coded), *([code] if code else [])]
 
 
-def _filter_json(test: Filter) -> Any:
+def _filter_json(test: Filter, coded: bool) -> Any:
     if isinstance(test, Join):
-        return [test.word, [_filter_json(part) for part in test.tests]]
-    return [
-        "test",
-        [_step_json(step) for step in test.path],
-        test.operator,
-        _value_json(test.value),
-    ]
+        return [test.word, [_filter_json(part, coded) for part in test.tests]]
+    path = [_step_json(step, coded) for step in test.path]
+    return ["test", path, test.operator, _value_json(test.value, coded)]
 
 
-def _value_json(value: Value) -> Any:
+def _value_json(value: Value, coded: bool) -> Any:
     match value:
         case PathValue(path):
             return {"path": path}
         case DateValue(ms):
             return {"date": ms}
         case RefValue(steps):
-            return {"ref": [_step_json(step) for step in steps]}
+            return {"ref": [_step_json(step, coded) for step in steps]}
         case RecordValue(fields):
-            return {"record": [_field_json(name, part) for name, part in fields]}
-        case Term() if value.code and value.form != "property":
+            return {"record": [_field_json(name, part, coded) for name, part in fields]}
+        case Term() if coded and value.form != "property":
             return {"word": value, "code": code_number(value), "form": value.form}
-        case Color():
+        case Color() if coded:
             return {"color": list(value)}
         case tuple():
-            return [_value_json(part) for part in value]
+            return [_value_json(part, coded) for part in value]
     return value
 
 

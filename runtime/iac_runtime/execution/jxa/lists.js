@@ -102,10 +102,13 @@ function namesRead(request) {
 // The ids of the items that are asked for, where they are few enough to be read one by one; of an
 // ordered list, of all of them.
 function wantedIds(list, request) {
-  var width = namesRead(request).length, end = request.limit === null ? Infinity : request.offset + request.limit;
+  var width = namesRead(request).length, end;
   if (!list.filter && !request.order.length && request.limit * width <= MAX_CELLS && request.limit !== null) {
     var size = bareTotal(list);
-    if (size > MAX_WHOLE) return { ids: placed(list, request, Math.min(end, size)), total: size, from: request.offset };
+    if (size > MAX_WHOLE && stands(list, request)) {
+      end = Math.min(request.offset + request.limit, size);
+      return { ids: placed(list, request, end), total: size, from: request.offset };
+    }
     list.total = null;
   }
   try {
@@ -115,6 +118,8 @@ function wantedIds(list, request) {
     return null;
   }
   if (!areIds(all)) return null;
+  if (!request.order.length) goOn(list, request, all);
+  end = request.limit === null ? Infinity : request.offset + request.limit;
   var ids = request.order.length ? all : all.slice(request.offset, end);
   // A list no longer than its reads could be moved round to what it was at first.
   var few = ids.length <= Math.min(width + 1, FEW_ITEMS) || (list.filter && ids.length * width <= MAX_CELLS);
@@ -128,6 +133,25 @@ function wantedIds(list, request) {
     list.total = null;
   }
   return null;
+}
+
+// Where a cursor goes on: behind the item that it names, wherever that is now.
+function goOn(list, request, ids) {
+  var at = request.after ? ids.map(String).indexOf(request.after) : request.offset - 1;
+  if (at + 1 === request.offset) return;
+  if (at < 0) note(list.work, 'the item that the cursor names is gone: items may be missing, or come twice');
+  request.offset = at < 0 ? Math.max(request.offset - 1, 0) : at + 1;
+}
+
+// Whether the item that a cursor names is where it was; without one there is nothing to ask.
+function stands(list, request) {
+  if (!request.after) return true;
+  try {
+    return String(property(list.work, step(list.work, list.items, ['at', request.offset - 1]), request.idColumn)) === request.after;
+  } catch (error) {
+    if (isFatal(error)) throw error;
+    return false;
+  }
 }
 
 function placed(list, request, end) {

@@ -181,7 +181,7 @@ function step(work, here, one) {
     case 'name': return here.byName(one[1]);
     case 'id': return here.byId(one[1]);
     case 'whose': return here.whose(filter(work, one[1]));
-    case 'go': case 'every': case 'place': return here[one[1]];
+    case 'go': return here[one[1]];
   }
   throw new Error('JavaScript for Automation has no form for ' + one[0]);
 }
@@ -208,8 +208,6 @@ function convert(work, value) {
   if (Array.isArray(value)) return value.map(function (part) { return convert(work, part); });
   if ('path' in value) return Path(value.path);
   if ('date' in value) return new Date(value.date);
-  if ('word' in value) return value.word;
-  if ('color' in value) return value.color;
   if ('ref' in value) return build(work, value.ref);
   return record(work, value.record);
 }

@@ -67,13 +67,15 @@ function printed(value) {
 function finished(list, request, naming, before) {
   var order = request.order.map(function (pair) { return sortKeys(list, pair); }), rows = [];
   var places = sorted(naming.places ? naming.places(list) : kept(list, {}), order);
+  var ids = before ? null : list.read[request.idColumn];
+  if (ids) goOn(list, request, places.map(function (at) { return ids[at]; }));
   var end = request.limit === null ? places.length : request.offset - before + request.limit;
   places.slice(request.offset - before, end).every(function (at) {
     var row = request.columns.map(function (pair) { return cell(list.work, list, pair[1], at); });
     rows.push([naming.keys ? naming.keys[at] : at, at + before, row]);
     return list.work.items <= MAX_ITEMS;
   });
-  return { total: places.length, by: naming.by, filteredHere: !!list.test, rows: rows };
+  return { total: places.length, from: request.offset, by: naming.by, filteredHere: !!list.test, rows: rows };
 }
 
 function cell(work, list, name, at) {
