@@ -6,7 +6,7 @@ says otherwise. Without `connect`, calls go to the osascript of this Mac.
 
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -191,6 +191,35 @@ def _begin(session: Session) -> Session:
     with _lock:
         _sessions.append(session)
     return session
+
+
+def each(
+    function: Callable[..., Sequence[Mapping[str, Any]]],
+    /,
+    *args: Any,
+    page: int = 200,
+    **given: Any,
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a `list`, read a page at a time: `each(mail.list, "message", of="inbox")`.
+
+    A page goes on behind the last row of the one before, wherever that is by then.
+
+    Args:
+        function: The `list` of an app.
+        args, given: Its arguments, without `limit`, `offset` and `cursor`.
+        page: Rows that are read at once.
+    """
+    from iac_runtime.language.syntax import SelectPart, read_syntax
+
+    seen, cursor = 0, None
+    while rows := function(*args, limit=page, cursor=cursor, **given):
+        yield from rows
+        seen += len(rows)
+        match read_syntax(rows[-1]["ref"]).parts[-1]:
+            case SelectPart("byId", ident):
+                cursor = f"{seen}:{ident}"
+            case _:
+                cursor = f"{seen}:"
 
 
 def dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:
