@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ToolError,
         UnknownToolError,
     )
-    from iac_runtime.library import Session, connect, each
+    from iac_runtime.library import Session, connect, each, timeout
     from iac_runtime.policy.model import register_rule
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "connect",
     "each",
     "register_rule",
+    "timeout",
 ]
 
 _HOMES = {
@@ -44,6 +45,7 @@ _HOMES = {
     "connect": "iac_runtime.library",
     "each": "iac_runtime.library",
     "register_rule": "iac_runtime.policy.model",
+    "timeout": "iac_runtime.library",
 }
 
 

@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 from iac_base.words import fold
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.follow import Many, Value, follow, refer
+from iac_simulator.names import element_class
 from iac_simulator.typed_values import check_value, settable
-from iac_simulator.values import AppReference, Chain, stored
+from iac_simulator.values import AppReference, Chain, ChainStep, Described, stored
 from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
 
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
@@ -44,7 +45,13 @@ def make(
     """
     world = call.world
     made: Data = {}
+    inside: list[tuple[str, Described]] = []
     for name, value in properties.items():
+        items = value if isinstance(value, list) else [value]
+        new = [item for item in items if isinstance(item, Described)]
+        if new and len(new) == len(items) and element_class(world.tables, term, name):
+            inside += [(name, item) for item in new]
+            continue
         prop = settable(world.tables, term, name)
         check_value(world.tables, prop.type, value)
         made[name] = stored(value)
@@ -59,7 +66,11 @@ def make(
     for prop in world.tables.properties(term):
         if prop.term in _STAMPS and prop.jxa not in made:
             made[prop.jxa] = {"date": call.now}
-    return insert(world, place, term, made)
+    held = insert(world, place, term, made)
+    for name, item in inside:
+        within = world.reference((*held.chain, ChainStep("p", name)))
+        make(call, item.term, item.properties, None, within)
+    return held
 
 
 def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> AppReference:

@@ -132,6 +132,14 @@ IN_SCRIPT: Final = Undefined()
 """An object that was described and not made, or the one that a filter tests."""
 
 
+class Described(Undefined):
+    """An object of the class `term` that a script described and has not made."""
+
+    def __init__(self, term: str, properties: Mapping[str, Any]) -> None:
+        self.term = term
+        self.properties = properties
+
+
 class AppReference(NamedTuple):
     """A reference into the app `key`."""
 
@@ -163,6 +171,8 @@ def from_wire(wire: Any) -> Any:
         return {tag: value}
     if tag == "ref":
         return AppReference(wire["root"]["key"], chain_of(value))
+    if tag == "new" and "p" in wire:
+        return Described(str(value), record_in(from_wire(wire["p"])) or {})
     if tag in ("it", "new"):
         return IN_SCRIPT
     return float(value) if tag == "number" else UNDEFINED

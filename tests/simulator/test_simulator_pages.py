@@ -95,6 +95,14 @@ def test_a_cursor_goes_on_in_the_order_that_was_asked_for(pages: Pages) -> None:
     ]
 
 
+def test_a_block_gives_its_calls_their_time_and_a_call_may_say_another(pages: Pages) -> None:
+    with iac_runtime.timeout(300):
+        pages.names(limit=2)
+        assert {event.timeout for event in pages.session.simulator.events} == {300}
+        pages.names(limit=2, timeout=60)
+        assert {event.timeout for event in pages.session.simulator.events} == {None}
+
+
 def test_a_reader_of_pages_is_given_a_page(pages: Pages) -> None:
     gate: Gate = pages.session._gate
     gate.context.limit = 1_000_000

@@ -103,7 +103,7 @@ function namesRead(request) {
 // ordered list, of all of them.
 function wantedIds(list, request) {
   var width = namesRead(request).length, end;
-  if (!list.filter && !request.order.length && request.limit * width <= MAX_CELLS && request.limit !== null) {
+  if (!list.filter && !request.order.length && request.limit !== null && request.limit * Math.max(width, 1) <= MAX_CELLS) {
     var size = bareTotal(list);
     if (size > MAX_WHOLE && stands(list, request)) {
       end = Math.min(request.offset + request.limit, size);
