@@ -11,6 +11,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
+from iac_simulator.scenario import scenario_of
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
@@ -20,8 +21,8 @@ APPS = [CATALOGUE.tables(app) for app in CATALOGUE.apps.values()]
 class Asked:
     """A gate on the demo world, and the events that went out."""
 
-    def __init__(self) -> None:
-        self.simulator = Simulator(APPS)
+    def __init__(self, *faults: dict[str, Any]) -> None:
+        self.simulator = Simulator(APPS, faults=scenario_of({"fault": list(faults)}))
         self.gate = Gate(CATALOGUE, Executor(self.simulator), "DANGEROUS", home="/Users/me")
 
     def __call__(self, tool: str, **arguments: Any) -> Any:
@@ -165,6 +166,24 @@ def test_the_line_of_such_a_call_is_applescript(
     outcome = Asked().gate.call(Call(tool, arguments), dry_run=True)
     assert isinstance(outcome, Done)
     assert outcome.line == f'tell application id "com.apple.Notes" to {line}'
+
+
+@pytest.mark.parametrize(
+    ("refused", "places"),
+    [
+        (1, ["folders[0].notes.end", "folders[0].notes.end"]),
+        (2, ["folders[0].notes.end", "folders[0].notes.end", "folders[0]"]),
+        (3, ["folders[0].notes.end", "folders[0].notes.end", "folders[0]", "folders[0].notes.end"]),
+    ],
+)
+def test_a_place_that_an_app_refuses_is_said_by_push_by_its_holder_and_raw(
+    refused: int, places: list[str]
+) -> None:
+    asked = Asked({"event": "corecrel", "nth": 1, "times": refused, "error": -10024})
+    made = asked("notes_make", element="note", at="folders[0].notes", properties={"name": "A"})
+    assert asked("notes_get", target=f"{made}.name") == "A"
+    sent = [event for event in asked.simulator.events if event.event == "corecrel"]
+    assert [event.params["insh"]["ref"] for event in sent] == places
 
 
 def test_the_app_is_started_for_a_change_and_the_time_is_the_events() -> None:

@@ -48,8 +48,12 @@ def sent_as(event: Event, tables: Tables, seconds: float) -> Event:
         )
     names = [part.name for part in found if isinstance(part, Go | Every)]
     names += [column.jxa for column in event.columns] + [row.jxa for row in event.order]
-    names += [event.id_column, event.name_column, *(name for name, _ in event.named + event.more)]
-    reason = only or event.more or seconds > JXA_SECONDS or any(map(_doubtful, names))
+    names += [event.id_column, event.name_column]
+    given = [name for name, _ in event.named + event.more]
+    # Parameters are keys of an object, where no name clashes; what is set is a property.
+    clash = not KEPT_NAMES.isdisjoint([*names, *(given if event.op == "set" else ())])
+    names += given
+    reason = only or event.more or seconds > JXA_SECONDS or clash or any(map(_odd, names))
     if not reason:
         return event
     bare = [name for name in names if name and not code_number(name)]
@@ -62,6 +66,16 @@ def sent_as(event: Event, tables: Tables, seconds: float) -> Event:
             "Read the list, and use the references that it gives.",
         )
     return event
+
+
+def sent_raw(event: Event, tables: Tables, seconds: float) -> Event | None:
+    """Return a request as a raw event whatever the rule says; None where a code is missing."""
+    found = _walk((event.target, event.direct, event.named))
+    names = [part.name for part in found if isinstance(part, Go | Every)]
+    names += [name for name, _ in event.named]
+    if event.kind != "application" or not all(map(code_number, names)):
+        return None
+    return replace(event, raw=RawForm(seconds, *_names(tables)))
 
 
 def shown_line(event: Event) -> str:
@@ -90,9 +104,8 @@ def _walk(value: Any) -> Iterator[Any]:
             yield from _walk(getattr(value, row.name))
 
 
-def _doubtful(name: str) -> bool:
-    word = name.word if isinstance(name, Term) else name
-    return str(name) in KEPT_NAMES or bool(_ODD.search(word) and isinstance(name, Term))
+def _odd(name: str) -> bool:
+    return isinstance(name, Term) and bool(_ODD.search(name.word))
 
 
 @lru_cache(maxsize=64)

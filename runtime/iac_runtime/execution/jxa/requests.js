@@ -36,10 +36,38 @@ function command(work, request) {
   }
   if (request.named.length) given.push(record(work, request.named));
   var value;
-  if (given.length === 0) value = app[name]();
-  else if (given.length === 1) value = app[name](given[0]);
-  else value = app[name](given[0], given[1]);
+  try {
+    if (given.length === 0) value = app[name]();
+    else if (given.length === 1) value = app[name](given[0]);
+    else value = app[name](given[0], given[1]);
+  } catch (error) {
+    value = madeOtherwise(work, request, error);
+  }
   return single(work, request, value);
+}
+
+// Some apps make nothing at the end of a collection, but take what is pushed there, or its holder
+// as the place (seen: OmniFocus, -10024). Who refuses so has made nothing.
+var NO_PLACE = [-10024, -10002, -1700, -1708];
+
+function madeOtherwise(work, request, error) {
+  var app = work.app, told = {}, kind, made, into;
+  request.named.forEach(function (field) { told[field[0]] = field[1]; });
+  into = request.command === 'make' && told.at && told.at.ref;
+  if (!into || into.length < 2 || into[into.length - 1][1] !== 'end' || NO_PLACE.indexOf(error.errorNumber) < 0) throw error;
+  if (Object.keys(told).some(function (name) { return ['new', 'at', 'withProperties'].indexOf(name) < 0; })) throw error;
+  into = into.slice(0, -1);
+  kind = told['new'].charAt(0).toUpperCase() + told['new'].slice(1);
+  try {
+    made = app[kind](told.withProperties ? convert(work, told.withProperties) : {});
+    build(work, into).push(made);
+    return made;
+  } catch (again) {
+    if (typeof again.errorNumber === 'number' && NO_PLACE.indexOf(again.errorNumber) < 0) throw again;
+  }
+  told = record(work, request.named);
+  told.at = build(work, into.slice(0, -1));
+  return app.make(told);
 }
 
 // Several requests in one call: each its own answer or error.
