@@ -278,7 +278,9 @@ def set(
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -363,7 +365,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Safari. DANGEROUS, ends the app, unsaved work may be lost.
@@ -377,7 +383,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Safari. DANGEROUS, deletes.
@@ -413,7 +421,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Safari. SAFE, reads.
 
@@ -476,7 +491,10 @@ def add_reading_list_item(
     event="sfridojs",
     level="DANGEROUS",
     jxa="doJavaScript",
-    params={"script": Param("", "----", "text"), "in_": Param("in", "dcnm", "document | tab")},
+    params={
+        "script": Param("", "----", "text"),
+        "in_": Param("in", "dcnm", "document | tab"),
+    },
     result="any",
 )
 def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
@@ -496,7 +514,9 @@ def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
     event="sfrimlct",
     level="DANGEROUS",
     jxa="emailContents",
-    params={"of": Param("of", "dcnm", "tab | document")},
+    params={
+        "of": Param("of", "dcnm", "tab | document"),
+    },
 )
 def email_contents(*, of: Ref | None = None) -> None:
     """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be called
@@ -512,7 +532,10 @@ def email_contents(*, of: Ref | None = None) -> None:
     event="sfrisrch",
     level="MODIFY",
     jxa="searchTheWeb",
-    params={"in_": Param("in", "dcnm", "document | tab"), "for_": Param("for", "qury", "text")},
+    params={
+        "in_": Param("in", "dcnm", "document | tab"),
+        "for_": Param("for", "qury", "text"),
+    },
 )
 def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     """Search the web in a tab of Safari. MODIFY, asks another computer.
@@ -524,7 +547,12 @@ def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     return APP.call(search_the_web, in_=in_, for_=for_)
 
 
-@tool(event="sfriopbk", level="SAFE", jxa="showBookmarks", params={})
+@tool(
+    event="sfriopbk",
+    level="SAFE",
+    jxa="showBookmarks",
+    params={},
+)
 def show_bookmarks() -> None:
     """Show the bookmarks in Safari. SAFE, changes the view only."""
     return APP.call(show_bookmarks)
@@ -585,7 +613,9 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "document", "properties": {"URL": "$url"}},
 )
@@ -639,7 +669,9 @@ def get_source() -> str:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     bind={"target": "windows[0].currentTab", "properties": {"URL": "$url"}},
 )
 def go_to(url: str) -> None:
@@ -655,7 +687,9 @@ def go_to(url: str) -> None:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "tab", "at": "windows[0]", "properties": {"URL": "$url"}},
 )
@@ -675,7 +709,9 @@ def open_tab(url: str) -> Ref:
     event="coreclos",
     level="MODIFY",
     jxa="close",
-    params={"tab": Param("", "", "tab")},
+    params={
+        "tab": Param("", "", "tab"),
+    },
     bind={"target": "$tab"},
 )
 def close_tab(tab: Ref) -> None:
@@ -691,7 +727,9 @@ def close_tab(tab: Ref) -> None:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "tab",
@@ -716,7 +754,9 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     event="sfriarli",
     level="MODIFY",
     jxa="addReadingListItem",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     bind={"target": "$url"},
 )
 def read_later(url: str) -> None:

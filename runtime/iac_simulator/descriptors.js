@@ -39,6 +39,7 @@
     setParamDescriptorForKeyword(item, key) { this.fields.push([key, item]); }
     insertDescriptorAtIndex(item, at) { this.items.splice(at - 1, 1, item); }
     get stringValue() { return new NSString(this.value); }
+    get description() { return new NSString(JSON.stringify(this.tree)); }
     get int32Value() { return this.value | 0; }
     get doubleValue() { return Number(this.value); }
     get booleanValue() { return Boolean(this.value); }

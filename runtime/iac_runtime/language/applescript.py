@@ -6,7 +6,7 @@ Words are the dictionary's where they are plain, else codes in chevrons, as Appl
 import re
 from typing import Final
 
-from iac_base.words import text_literal
+from iac_base.text import text_literal
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
     Among,

@@ -21,7 +21,13 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+]
 
 APP: Final = App("com.example.Sketchbook", "Sketchbook")
 

@@ -258,7 +258,9 @@ def set(
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -316,7 +318,11 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit in Sundial. DANGEROUS, ends the app, unsaved work may be lost.
@@ -330,7 +336,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete one or more objects in Sundial. DANGEROUS, deletes.
@@ -341,7 +349,14 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     return APP.call(delete, target=target)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Look for a value in Sundial. Returns true or false. SAFE, reads.
 
@@ -358,7 +373,10 @@ def exists(target: Any) -> bool:
     event="sundturn",
     level="MODIFY",
     jxa="turnTo",
-    params={"target": Param("", "----", "hour"), "with_": Param("with", "with", "shade")},
+    params={
+        "target": Param("", "----", "hour"),
+        "with_": Param("with", "with", "shade"),
+    },
 )
 def turn_to(target: Ref, *, with_: Shade | None = None) -> None:
     """Turn to an hour in Sundial. MODIFY, changes something.

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "clap", "count", "get", "list", "set"]
+__all__ = [
+    "APP",
+    "clap",
+    "count",
+    "get",
+    "list",
+    "set",
+]
 
 APP: Final = App("com.example.Chalkboard", "Chalkboard")
 
@@ -185,7 +192,9 @@ def set(
 @tool(
     event="chlkclap",
     level="MODIFY",
-    params={"target": Param("", "----", "board")},
+    params={
+        "target": Param("", "----", "board"),
+    },
     result="boolean",
 )
 def clap(target: Ref) -> bool:

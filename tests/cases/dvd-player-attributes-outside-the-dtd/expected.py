@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "turn"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "turn",
+]
 
 APP: Final = App("com.example.Kaleidoscope", "Kaleidoscope")
 
@@ -185,7 +192,10 @@ def set(
 @tool(
     event="kaleturn",
     level="MODIFY",
-    params={"target": Param("", "----", "shard"), "by": Param("by", "byby", "list of integer")},
+    params={
+        "target": Param("", "----", "shard"),
+        "by": Param("by", "byby", "list of integer"),
+    },
 )
 def turn(target: Ref, *, by: ListOf[int]) -> None:
     """Turn a shard in Kaleidoscope. MODIFY, changes something.

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "tidy"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "tidy",
+]
 
 APP: Final = App("com.example.Rummage", "Rummage")
 

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "cast", "count", "get", "list", "set"]
+__all__ = [
+    "APP",
+    "cast",
+    "count",
+    "get",
+    "list",
+    "set",
+]
 
 APP: Final = App("com.example.Typecase", "Typecase")
 
@@ -179,7 +186,13 @@ def set(target: Ref, *, properties: Mapping[str, Any], timeout: float | None = N
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
-@tool(event="tpcscast", level="MODIFY", params={"target": Param("", "----", "matrix")})
+@tool(
+    event="tpcscast",
+    level="MODIFY",
+    params={
+        "target": Param("", "----", "matrix"),
+    },
+)
 def cast(target: Ref) -> None:
     """Cast a matrix in Typecase. MODIFY, makes something new.
 

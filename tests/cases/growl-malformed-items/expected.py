@@ -7,9 +7,25 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Property, Record, Ref, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Property,
+    Record,
+    Ref,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "blow", "get", "set"]
+__all__ = [
+    "APP",
+    "blow",
+    "get",
+    "set",
+]
 
 APP: Final = App("com.example.Foghorn", "Foghorn")
 
@@ -72,7 +88,13 @@ def set(
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
-@tool(event="foghblow", level="MODIFY", params={"softly": Param("softly", "soft", "boolean")})
+@tool(
+    event="foghblow",
+    level="MODIFY",
+    params={
+        "softly": Param("softly", "soft", "boolean"),
+    },
+)
 def blow(*, softly: bool) -> None:
     """Blow in Foghorn. MODIFY, may change something.
 

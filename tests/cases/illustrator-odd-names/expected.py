@@ -21,7 +21,15 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "execute_aat_file", "export_pdf", "get", "list", "set"]
+__all__ = [
+    "APP",
+    "count",
+    "execute_aat_file",
+    "export_pdf",
+    "get",
+    "list",
+    "set",
+]
 
 APP: Final = App("com.example.Stencil", "Stencil")
 
@@ -188,7 +196,9 @@ def set(
     event="stenexec",
     level="DANGEROUS",
     jxa="executeaatfile",
-    params={"target": Param("", "----", "file")},
+    params={
+        "target": Param("", "----", "file"),
+    },
 )
 def execute_aat_file(target: str) -> None:
     """Execute the AAT file of a file in Stencil. DANGEROUS, runs code or an action.
@@ -199,7 +209,12 @@ def execute_aat_file(target: str) -> None:
     return APP.call(execute_aat_file, target=target)
 
 
-@tool(event="stenexpd", level="MODIFY", jxa="exportPDF", params={})
+@tool(
+    event="stenexpd",
+    level="MODIFY",
+    jxa="exportPDF",
+    params={},
+)
 def export_pdf() -> None:
     """Export the PDF from Stencil. MODIFY, makes something new."""
     return APP.call(export_pdf)

@@ -21,7 +21,16 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "unload_brush", "varnish", "varnish_2"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "unload_brush",
+    "varnish",
+    "varnish_2",
+]
 
 APP: Final = App("com.example.Easel", "Easel")
 
@@ -203,14 +212,23 @@ def unload_brush(*, brush_file_path: str, brush_file_path_2: str) -> None:
     )
 
 
-@tool(event="easlvarn", level="MODIFY", params={})
+@tool(
+    event="easlvarn",
+    level="MODIFY",
+    params={},
+)
 def varnish() -> None:
     """Varnish in Easel. MODIFY, may change something."""
     return APP.call(varnish)
 
 
 @tool(
-    event="easlvar2", level="MODIFY", jxa="varnish", params={"target": Param("", "----", "canvas")}
+    event="easlvar2",
+    level="MODIFY",
+    jxa="varnish",
+    params={
+        "target": Param("", "----", "canvas"),
+    },
 )
 def varnish_2(target: Ref) -> None:
     """Varnish canvas in Easel. MODIFY, may change something.

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "spin"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "spin",
+]
 
 APP: Final = App("com.example.Jukebox", "Jukebox")
 
@@ -183,7 +190,13 @@ def set(
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
-@tool(event="jukbspin", level="MODIFY", params={"repeating": Param("repeating", "rptg", "eRpt")})
+@tool(
+    event="jukbspin",
+    level="MODIFY",
+    params={
+        "repeating": Param("repeating", "rptg", "eRpt"),
+    },
+)
 def spin(*, repeating: Erpt | None = None) -> None:
     """Spin in Jukebox. MODIFY, changes something.
 

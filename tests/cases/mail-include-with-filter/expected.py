@@ -256,7 +256,9 @@ def set(
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -314,7 +316,11 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit in Postbox. DANGEROUS, ends the app, unsaved work may be lost.
@@ -325,7 +331,14 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     return APP.call(quit, saving=saving)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Look for a value in Postbox. Returns true or false. SAFE, reads.
 
@@ -338,7 +351,13 @@ def exists(target: Any) -> bool:
     return APP.call(exists, target=target)
 
 
-@tool(event="coredelo", level="DANGEROUS", params={"target": Param("", "----", "letter")})
+@tool(
+    event="coredelo",
+    level="DANGEROUS",
+    params={
+        "target": Param("", "----", "letter"),
+    },
+)
 def delete(target: Ref) -> None:
     """Delete a letter in Postbox. DANGEROUS, deletes.
 

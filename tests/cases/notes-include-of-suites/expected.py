@@ -260,7 +260,9 @@ def set(
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -345,7 +347,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit in Diary. DANGEROUS, ends the app, unsaved work may be lost.
@@ -359,7 +365,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete one or more objects in Diary. DANGEROUS, deletes.
@@ -396,7 +404,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Look for a value in Diary. Returns true or false. SAFE, reads.
 

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "slide"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "slide",
+]
 
 APP: Final = App("com.example.Abacus", "Abacus")
 
@@ -185,7 +192,10 @@ def set(
 @tool(
     event="abacslid",
     level="MODIFY",
-    params={"target": Param("", "----", "counter"), "onto": Param("onto", "onto", "counter")},
+    params={
+        "target": Param("", "----", "counter"),
+        "onto": Param("onto", "onto", "counter"),
+    },
     result="integer",
 )
 def slide(target: Ref, *, onto: Ref | None = None) -> int:

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "paint", "set"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "paint",
+    "set",
+]
 
 APP: Final = App("com.example.Caretaker", "Caretaker")
 

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "strike"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "strike",
+]
 
 APP: Final = App("com.example.Typewriter", "Typewriter")
 
@@ -182,7 +189,13 @@ def set(
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
-@tool(event="typestrk", level="DANGEROUS", params={"target": Param("", "----", "text")})
+@tool(
+    event="typestrk",
+    level="DANGEROUS",
+    params={
+        "target": Param("", "----", "text"),
+    },
+)
 def strike(target: str) -> None:
     """Strike text in Typewriter. DANGEROUS, takes text or a file, and its verb is unknown.
 
