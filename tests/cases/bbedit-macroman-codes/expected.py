@@ -42,6 +42,7 @@ PropertyName = Literal["id", "sharp s"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Pilcrow, all of its properties or those named. SAFE, reads.
@@ -64,6 +65,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
     },
+    example={"target": "application", "properties": {"sharp s": "example"}},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Pilcrow. MODIFY, by property.
@@ -83,13 +85,14 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "clause"),
         "code_a46c7374": Param("\xa7", "\xa7lst", "answer"),
     },
+    example={"target": "application"},
 )
 def o_md(target: Ref, *, code_a46c7374: Answer | None = None) -> None:
-    """O md of a clause in Pilcrow. MODIFY, may change something.
+    """Run OMd on a clause in Pilcrow. MODIFY, may change something.
 
     Args:
-        target: Which clause to O md of.
-        code_a46c7374: What to O md with.
+        target: Which clause.
+        code_a46c7374: What to run OMd with.
     """
     return APP.call(o_md, target=target, code_a46c7374=code_a46c7374)
 
@@ -134,8 +137,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "o_md": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which clause to O md of, a reference"}, '
-        '"code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"], "description": "What to O md with"}'
+        '"target": {"type": "string", "description": "Which clause, a reference"}, '
+        '"code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"], "description": "What to run OMd with"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

@@ -41,6 +41,7 @@ PropertyName = Literal["motto"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Guest Book, all of its properties or those named. SAFE, reads.
@@ -63,6 +64,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
     },
+    example={"target": "application", "properties": {"motto": "example"}},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Guest Book. MODIFY, by property.
@@ -82,14 +84,15 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "from_": Param("from", "from", "date | missing value"),
     },
     result="missing value | integer",
+    example={"target": "example"},
 )
 def greet(target: str | ListOf[str], *, from_: str | None = None) -> int:
-    """Greet one or more texts in Guest Book. Returns a whole number. DANGEROUS, takes text or a
-    file, and its verb is unknown.
+    """Return the greet of one or more texts in Guest Book. DANGEROUS, takes text or a file, and its
+    verb is unknown.
 
     Args:
-        target: What to greet.
-        from_: What to greet from.
+        target: What to return the greet of.
+        from_: What to return the greet from.
 
     Returns:
         The answer, a whole number.
@@ -126,12 +129,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "greet": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to greet"}, '
-        '"from_": {"type": "string", "format": "date-time", "description": "What to greet from, in ISO 8601"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to return the greet of"}, '
+        '"from_": {"type": "string", "format": "date-time", "description": "What to return the greet from, in ISO 8601"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
 }

@@ -46,6 +46,7 @@ PropertyName = Literal["label"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "drawers[0]"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Rummage, all of its properties or those named. SAFE, reads.
@@ -74,6 +75,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "offset": Param("", "", "integer"),
     },
     result="list of record",
+    example={"element": "drawer"},
 )
 def list(
     element: ClassName,
@@ -90,11 +92,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
 
     Returns:
@@ -122,6 +124,7 @@ def list(
         "where": Param("", "", "filter"),
     },
     result="integer",
+    example={"element": "drawer"},
 )
 def count(
     element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
@@ -130,7 +133,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
 
     Returns:
@@ -147,6 +150,7 @@ def count(
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
     },
+    example={"target": "drawers[0]", "properties": {"label": "red"}},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Rummage. MODIFY, by property.
@@ -165,13 +169,14 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "specifier | list of specifier"),
         "by": Param("by", "by  ", "tint"),
     },
+    example={"target": "drawers[0]", "by": "red"},
 )
 def tidy(target: Ref | ListOf[Ref], *, by: Tint) -> None:
-    """Tidy one or more objects in Rummage. MODIFY, changes something.
+    """Run tidy on one or more objects in Rummage. MODIFY, changes something.
 
     Args:
-        target: Which objects to tidy.
-        by: What to tidy by.
+        target: Which objects.
+        by: What to run tidy by.
     """
     return APP.call(tidy, target=target, by=by)
 
@@ -212,24 +217,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["drawer"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["drawer"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -239,9 +243,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "tidy": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to tidy, such as '
-        'drawers[0]"}, '
-        '"by": {"type": "string", "enum": ["red"], "description": "What to tidy by"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as drawers[0]"}, '
+        '"by": {"type": "string", "enum": ["red"], "description": "What to run tidy by"}'
         '}, "required": ["target", "by"], "additionalProperties": false}',
     ),
 }

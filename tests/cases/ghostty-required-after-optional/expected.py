@@ -44,6 +44,7 @@ ClassName = Literal["application", "tape"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "tapes[0]"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[str] | None = None) -> Any:
     """Read an object of Teleprinter, all of its properties or those named. SAFE, reads.
@@ -72,6 +73,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[str] | None = None) -> 
         "offset": Param("", "", "integer"),
     },
     result="list of record",
+    example={"element": "tape"},
 )
 def list(
     element: ClassName,
@@ -88,11 +90,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
 
     Returns:
@@ -120,6 +122,7 @@ def list(
         "where": Param("", "", "filter"),
     },
     result="integer",
+    example={"element": "tape"},
 )
 def count(
     element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
@@ -128,7 +131,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
 
     Returns:
@@ -146,6 +149,7 @@ def count(
         "action": Param("action", "actn", "key action"),
         "to": Param("to", "tapt", "tape"),
     },
+    example={"to": "tapes[0]"},
 )
 def print_tape(target: str | None = None, *, action: KeyAction | None = None, to: Ref) -> None:
     """Print the tape in Teleprinter, given text. MODIFY, starts or ends something.
@@ -165,6 +169,7 @@ def print_tape(target: str | None = None, *, action: KeyAction | None = None, to
         "slowly": Param("slowly", "slow", "boolean"),
         "tape": Param("tape", "tapt", "tape"),
     },
+    example={"tape": "tapes[0]"},
 )
 def feed(*, slowly: bool | None = None, tape: Ref) -> None:
     """Feed in Teleprinter. MODIFY, changes something.
@@ -206,24 +211,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["tape"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["tape"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "print_tape": Schema(
         '{"type": "object", "properties": {'

@@ -41,6 +41,7 @@ PropertyName = Literal["fog"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Foghorn, all of its properties or those named. SAFE, reads.
@@ -63,6 +64,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
     },
+    example={"target": "application", "properties": {"fog": "example"}},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Foghorn. MODIFY, by property.
@@ -80,9 +82,10 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     params={
         "softly": Param("softly", "soft", "boolean"),
     },
+    example={"softly": True},
 )
 def blow(*, softly: bool) -> None:
-    """Blow in Foghorn. MODIFY, may change something.
+    """Run blow in Foghorn. MODIFY, may change something.
 
     Args:
         softly: Whether to do it softly.

@@ -48,6 +48,7 @@ PropertyName = Literal[
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Stencil, all of its properties or those named. SAFE, reads.
@@ -76,6 +77,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "offset": Param("", "", "integer"),
     },
     result="list of record",
+    example={"element": "computer-object"},
 )
 def list(
     element: ClassName,
@@ -92,11 +94,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
 
     Returns:
@@ -124,6 +126,7 @@ def list(
         "where": Param("", "", "filter"),
     },
     result="integer",
+    example={"element": "computer-object"},
 )
 def count(
     element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
@@ -132,7 +135,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
 
     Returns:
@@ -149,6 +152,7 @@ def count(
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
     },
+    example={"target": "application", "properties": {"360p": True}},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Stencil. MODIFY, by property.
@@ -167,6 +171,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     params={
         "target": Param("", "----", "file"),
     },
+    example={"target": "~/Documents/example.txt"},
 )
 def execute_aat_file(target: str) -> None:
     """Execute the AAT file of a file in Stencil. DANGEROUS, runs code or an action.
@@ -231,24 +236,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["computer-object"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["computer-object"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'

@@ -47,6 +47,7 @@ PropertyName = Literal["width"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "canvass[0]"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Easel, all of its properties or those named. SAFE, reads.
@@ -75,6 +76,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "offset": Param("", "", "integer"),
     },
     result="list of record",
+    example={"element": "canvas"},
 )
 def list(
     element: ClassName,
@@ -91,11 +93,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
 
     Returns:
@@ -123,6 +125,7 @@ def list(
         "where": Param("", "", "filter"),
     },
     result="integer",
+    example={"element": "canvas"},
 )
 def count(
     element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
@@ -131,7 +134,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
 
     Returns:
@@ -148,6 +151,7 @@ def count(
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
     },
+    example={"target": "canvass[0]", "properties": {"width": 1.5}},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Easel. MODIFY, by property.
@@ -167,9 +171,10 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "brush_file_path": Param("brush file path", "brs1", "text", "brushFilePath"),
         "brush_file_path_2": Param("brush file path", "brs2", "file", "brushFilePath"),
     },
+    example={"brush_file_path": "example", "brush_file_path_2": "~/Documents/example.txt"},
 )
 def unload_brush(*, brush_file_path: str, brush_file_path_2: str) -> None:
-    """Unload brush in Easel. MODIFY, changes something.
+    """Unload the brush in Easel. MODIFY, changes something.
 
     Args:
         brush_file_path: The brush file path to use.
@@ -186,7 +191,7 @@ def unload_brush(*, brush_file_path: str, brush_file_path_2: str) -> None:
     params={},
 )
 def varnish() -> None:
-    """Varnish in Easel. MODIFY, may change something."""
+    """Run varnish in Easel. MODIFY, may change something."""
     return APP.call(varnish)
 
 
@@ -197,12 +202,13 @@ def varnish() -> None:
     params={
         "target": Param("", "----", "canvas"),
     },
+    example={"target": "canvass[0]"},
 )
 def varnish_2(target: Ref) -> None:
-    """Varnish canvas in Easel. MODIFY, may change something.
+    """Run varnish on canvas in Easel. MODIFY, may change something.
 
     Args:
-        target: Which canvas to varnish.
+        target: Which canvas.
     """
     return APP.call(varnish_2, target=target)
 
@@ -234,24 +240,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["canvas"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["canvas"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -271,7 +276,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "varnish_2": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which canvas to varnish, such as canvass[0]"}'
+        '"target": {"type": "string", "description": "Which canvas, such as canvass[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

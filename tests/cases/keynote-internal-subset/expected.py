@@ -43,6 +43,7 @@ PropertyName = Literal["class"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Slides, all of its properties or those named. SAFE, reads.
@@ -65,6 +66,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "as_": Param("as", "exft", "360p sizes"),
         "n2_up": Param("2 up", "twou", "boolean", "2Up"),
     },
+    example={"target": "application", "as_": "360p"},
 )
 def export(target: Ref | str, *, as_: N360pSizes, n2_up: bool | None = None) -> None:
     """Export text or a slide from Slides. MODIFY, makes something new.

@@ -41,6 +41,7 @@ PropertyName = Literal["legend", "scale"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Old Atlas, all of its properties or those named. SAFE, reads.
@@ -63,6 +64,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
     },
+    example={"target": "application", "properties": {"scale": 1.5}},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Old Atlas. MODIFY, by property.
@@ -82,14 +84,17 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "at": Param("at", "attt", "place"),
         "onto": Param("onto", "onto", "list of any"),
     },
+    example={"target": "application", "at": {}},
 )
-def unfold(target: Ref, *, at: Mapping[str, Any], onto: ListOf[Any] | None = None) -> None:
-    """Unfold a map in Old Atlas. SAFE, changes the view only.
+def unfold(
+    target: Ref | Mapping[str, Any], *, at: Mapping[str, Any], onto: ListOf[Any] | None = None
+) -> None:
+    """Run unfold on a map in Old Atlas. SAFE, changes the view only.
 
     Args:
-        target: Which map to unfold.
-        at: Which place to unfold at.
-        onto: What to unfold onto.
+        target: Which map.
+        at: Which place to run unfold at.
+        onto: What to run unfold onto.
     """
     return APP.call(unfold, target=target, at=at, onto=onto)
 
@@ -130,11 +135,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "unfold": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which map to unfold, a reference"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"scale": {"type": "number"}, "legend": {"type": "string"}}, '
+        '"additionalProperties": false}], "description": "Which map, a reference"}, '
         '"at": {"type": "object", "properties": {"north": {"type": "number"}, "east": {"type": "number"}}, "additionalProperties": false, "description": '
-        '"Which place to unfold at"}, '
+        '"Which place to run unfold at"}, '
         '"onto": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
-        '"string"}}]}, "description": "What to unfold onto"}'
+        '"string"}}, {"type": "object"}]}, "description": "What to run unfold onto"}'
         '}, "required": ["target", "at"], "additionalProperties": false}',
     ),
 }

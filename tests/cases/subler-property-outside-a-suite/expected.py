@@ -39,6 +39,7 @@ PropertyName = Literal["line count"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Subtitler, all of its properties or those named. SAFE, reads.

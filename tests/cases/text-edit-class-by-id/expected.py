@@ -45,6 +45,7 @@ PropertyName = Literal["font", "ink", "writing"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "pages[0]"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Typewriter, all of its properties or those named. SAFE, reads.
@@ -73,6 +74,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "offset": Param("", "", "integer"),
     },
     result="list of record",
+    example={"element": "page"},
 )
 def list(
     element: ClassName,
@@ -89,11 +91,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
 
     Returns:
@@ -121,6 +123,7 @@ def list(
         "where": Param("", "", "filter"),
     },
     result="integer",
+    example={"element": "page"},
 )
 def count(
     element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
@@ -129,7 +132,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
 
     Returns:
@@ -146,6 +149,7 @@ def count(
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
     },
+    example={"target": "pages[0]", "properties": {"writing": "example"}},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Typewriter. MODIFY, by property.
@@ -163,12 +167,13 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     params={
         "target": Param("", "----", "text"),
     },
+    example={"target": "example"},
 )
 def strike(target: str) -> None:
-    """Strike text in Typewriter. DANGEROUS, takes text or a file, and its verb is unknown.
+    """Run strike with text in Typewriter. DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
-        target: What to strike.
+        target: What to run strike with.
     """
     return APP.call(strike, target=target)
 
@@ -212,24 +217,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["line", "page"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["line", "page"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -239,7 +243,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "strike": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to strike"}'
+        '"target": {"type": "string", "description": "What to run strike with"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

@@ -42,6 +42,7 @@ PropertyName = Literal["gauge", "owner", "steps"]
         "properties": Param("", "", "list of property"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Workbench, all of its properties or those named. SAFE, reads.
@@ -65,6 +66,7 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
     },
+    example={"target": "application", "properties": {"steps": ["example"]}},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Workbench. MODIFY to DANGEROUS, by property.
@@ -84,8 +86,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "list of text|number"),
     },
     result="list of job | list of text",
+    example={"target": ["example"]},
 )
-def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
+def choose_jobs(target: ListOf[str | float]) -> ListOf[Mapping[str, Any]] | ListOf[str]:
     """Choose jobs in Workbench, given texts or numbers. Returns texts or jobs. SAFE, lets the user
     pick.
 
@@ -105,12 +108,13 @@ def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
         "target": Param("", "----", "date"),
     },
     result="real | missing value",
+    example={"target": "2026-03-01T09:30:00Z"},
 )
 def time(target: str) -> float:
-    """Time a date in Workbench. Returns a number. SAFE, reads.
+    """Return the time of a date in Workbench. SAFE, reads.
 
     Args:
-        target: What to time.
+        target: What to return the time of.
 
     Returns:
         The answer, a number.
@@ -152,18 +156,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "What to choose jobs with"}'
         '}, "required": ["target"], "additionalProperties": false}',
-        '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
     ),
     "time": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "format": "date-time", "description": "What to time, in ISO 8601"}'
+        '"target": {"type": "string", "format": "date-time", "description": "What to return the time of, in ISO 8601"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "number"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "number"}'
+        "}}",
     ),
 }
