@@ -125,6 +125,7 @@ PropertyName = Literal[
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "calendars[0].events[0]"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -164,6 +165,7 @@ def get(
         "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "event", "of": "calendars[0]"},
 )
 def list(
     element: ClassName,
@@ -183,11 +185,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
         cursor: Where to go on, from the note of the last answer.
         raw: Texts exactly as the app has them, hidden characters too.
@@ -222,6 +224,7 @@ def list(
         "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "event", "of": "calendars[0]"},
 )
 def count(
     element: ClassName,
@@ -234,7 +237,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds the call may take.
 
@@ -257,6 +260,7 @@ def count(
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "event", "at": "calendars[0]"},
 )
 def make(
     element: ClassName,
@@ -271,7 +275,7 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
         timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
@@ -293,6 +297,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "calendars[0].events[0]", "properties": {"description": "example"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -314,6 +319,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Calendar. MODIFY, opens a document.
@@ -335,6 +341,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "calendars[0].events[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -342,7 +349,7 @@ def close(
     """Close documents, windows or tabs of Calendar. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which documents or windows to close.
+        target: Which documents or windows.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -357,6 +364,7 @@ def close(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -398,12 +406,13 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "calendars[0].events[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Calendar. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -417,6 +426,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "calendars[0].events[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -427,7 +437,7 @@ def duplicate(
     """Duplicate objects of Calendar. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -438,15 +448,16 @@ def duplicate(
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "calendars[0].events[0]"},
 )
-def exists(target: Any) -> bool:
+def exists(target: Ref) -> bool:
     """Say whether an object exists in Calendar. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -461,12 +472,13 @@ def exists(target: Any) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "calendars[0].events[0]", "to": "calendars[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Calendar to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -490,6 +502,7 @@ def reload_calendars() -> None:
     params={
         "to": Param("to", "wre5", "view type"),
     },
+    example={"to": "day view"},
 )
 def switch_view(*, to: ViewType) -> None:
     """Show Calendar by day, week or month. SAFE, changes the view only.
@@ -507,6 +520,7 @@ def switch_view(*, to: ViewType) -> None:
     params={
         "at": Param("at", "wtdt", "date"),
     },
+    example={"at": "2026-03-01T09:30:00Z"},
 )
 def view_calendar(*, at: str) -> None:
     """Show a date in the window of Calendar. SAFE, changes the view only.
@@ -524,6 +538,7 @@ def view_calendar(*, at: str) -> None:
     params={
         "target": Param("", "----", "text"),
     },
+    example={"target": "example"},
 )
 def get_url(target: str) -> None:
     """Open a URL with Calendar. MODIFY, opens a URL.
@@ -540,12 +555,13 @@ def get_url(target: str) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "calendars[0].events[0]"},
 )
 def show(target: Ref | ListOf[Ref]) -> None:
     """Show one or more events in Calendar. SAFE, changes the view only.
 
     Args:
-        target: Which events to show.
+        target: Which events.
     """
     return APP.call(show, target=target)
 
@@ -583,12 +599,17 @@ def list_calendars() -> ListOf[Mapping[str, Any]]:
         "where": {"start date": {">=": "$start", "<": "$end"}},
         "properties": ["summary", "start date", "end date", "location"],
     },
+    example={
+        "calendar": "calendars[0]",
+        "start": "2026-03-01T09:30:00Z",
+        "end": "2026-03-01T09:30:00Z",
+    },
 )
 def list_events(calendar: Ref, *, start: str, end: str) -> ListOf[Mapping[str, Any]]:
     """List the events of a calendar that start between two times. SAFE, reads.
 
     Args:
-        calendar: Which calendar to look in.
+        calendar: The calendar to look in.
         start: When it starts.
         end: When it ends.
 
@@ -620,6 +641,12 @@ def list_events(calendar: Ref, *, start: str, end: str) -> ListOf[Mapping[str, A
             "location": "$location",
         },
     },
+    example={
+        "calendar": "calendars[0]",
+        "summary": "example",
+        "start": "2026-03-01T09:30:00Z",
+        "end": "2026-03-01T09:30:00Z",
+    },
 )
 def make_event(
     calendar: Ref, *, summary: str, start: str, end: str, location: str | None = None
@@ -627,11 +654,11 @@ def make_event(
     """Make an event in a calendar. MODIFY, makes something new.
 
     Args:
-        calendar: Which calendar to put it in.
-        summary: The summary to give it.
+        calendar: The calendar to put it in.
+        summary: The summary of the new event.
         start: When it starts.
         end: When it ends.
-        location: The location to give it.
+        location: The location of the new event.
 
     Returns:
         Reference to what was made.
@@ -656,12 +683,13 @@ def make_event(
         "where": {"summary": {"contains": "$text"}},
         "properties": ["summary", "start date", "end date", "location"],
     },
+    example={"calendar": "calendars[0]", "text": "example"},
 )
 def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """List the events of a calendar whose title contains some words. SAFE, reads.
 
     Args:
-        calendar: Which calendar to look in.
+        calendar: The calendar to look in.
         text: The words to look for.
 
     Returns:
@@ -682,12 +710,13 @@ def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
         "target": "$event",
         "properties": ["summary", "start date", "end date", "location", "description"],
     },
+    example={"event": "calendars[0].events[0]"},
 )
 def read_event(event: Ref) -> Any:
     """Return what an event is about title, times, place and notes. SAFE, reads.
 
     Args:
-        event: Which event to act on.
+        event: Which event to read.
 
     Returns:
         The value, or the properties by name.
@@ -705,12 +734,17 @@ def read_event(event: Ref) -> Any:
         "end": Param("", "", "date"),
     },
     bind={"target": "$event", "properties": {"start date": "$start", "end date": "$end"}},
+    example={
+        "event": "calendars[0].events[0]",
+        "start": "2026-03-01T09:30:00Z",
+        "end": "2026-03-01T09:30:00Z",
+    },
 )
 def reschedule(event: Ref, *, start: str, end: str) -> None:
     """Give an event new times. MODIFY, sets start date.
 
     Args:
-        event: Which event to act on.
+        event: Which event to change.
         start: When it starts.
         end: When it ends.
     """
@@ -726,13 +760,14 @@ def reschedule(event: Ref, *, start: str, end: str) -> None:
         "location": Param("", "", "text"),
     },
     bind={"target": "$event", "properties": {"location": "$location"}},
+    example={"event": "calendars[0].events[0]", "location": "example"},
 )
 def set_location(event: Ref, *, location: str) -> None:
     """Say where an event takes place. MODIFY, sets location.
 
     Args:
-        event: Which event to act on.
-        location: The location to give it.
+        event: Which event to change.
+        location: The new location.
     """
     return APP.call(set_location, event=event, location=location)
 
@@ -750,12 +785,13 @@ def set_location(event: Ref, *, location: str) -> None:
         "of": "$event",
         "properties": ["display name", "email", "participation status"],
     },
+    example={"event": "calendars[0].events[0]"},
 )
 def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
     """List who is invited to an event, and whether they come. SAFE, reads.
 
     Args:
-        event: Which event to look in.
+        event: The event to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -777,12 +813,13 @@ def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
         "at": "$event",
         "properties": {"trigger interval": "$minutes"},
     },
+    example={"event": "calendars[0].events[0]", "minutes": 1},
 )
 def add_alert(event: Ref, *, minutes: int) -> Ref:
     """Add an alert to an event. MODIFY, makes something new.
 
     Args:
-        event: Which event to put it in.
+        event: The event to put it in.
         minutes: Minutes from the start -15 is a quarter of an hour before.
 
     Returns:
@@ -800,12 +837,13 @@ def add_alert(event: Ref, *, minutes: int) -> Ref:
     },
     result="specifier",
     bind={"element": "calendar", "properties": {"name": "$name"}},
+    example={"name": "example"},
 )
 def make_calendar(name: str) -> Ref:
     """Make a calendar. MODIFY, makes something new.
 
     Args:
-        name: The name to give it.
+        name: The name of the new calendar.
 
     Returns:
         Reference to what was made.
@@ -821,6 +859,7 @@ def make_calendar(name: str) -> Ref:
         "day": Param("", "", "date"),
     },
     bind={"at": "$day"},
+    example={"day": "2026-03-01T09:30:00Z"},
 )
 def show_day(day: str) -> None:
     """Show a day in the window of Calendar. SAFE, changes the view only.
@@ -977,7 +1016,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'calendars[0]"}, '
+        'calendars[0].events[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
         '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
@@ -987,12 +1026,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
         '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
         '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
@@ -1002,33 +1041,31 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as calendars[0]"}, '
+        '"target": {"type": "string", "description": "Which object to change, such as calendars[0].events[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
@@ -1040,14 +1077,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -1056,10 +1092,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
         'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
-        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1070,32 +1104,30 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'calendars[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
+        'calendars[0].events[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'calendars[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
+        'calendars[0].events[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as calendars[0]"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The object to look for, a reference"}'
+        '"target": {"type": "string", "description": "Which object, such as calendars[0].events[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'calendars[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
+        'calendars[0].events[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as calendars[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
@@ -1120,7 +1152,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "show": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which events to show, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which events, such as '
         'calendars[0].events[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1130,71 +1162,68 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_events": Schema(
         '{"type": "object", "properties": {'
-        '"calendar": {"type": "string", "description": "Which calendar to look in, such as calendars[0]"}, '
+        '"calendar": {"type": "string", "description": "The calendar to look in, such as calendars[0]"}, '
         '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
         '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
         '}, "required": ["calendar", "start", "end"], "additionalProperties": false}',
     ),
     "make_event": Schema(
         '{"type": "object", "properties": {'
-        '"calendar": {"type": "string", "description": "Which calendar to put it in, such as calendars[0]"}, '
-        '"summary": {"type": "string", "description": "The summary to give it"}, '
+        '"calendar": {"type": "string", "description": "The calendar to put it in, such as calendars[0]"}, '
+        '"summary": {"type": "string", "description": "The summary of the new event"}, '
         '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
         '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}, '
-        '"location": {"type": "string", "description": "The location to give it"}'
+        '"location": {"type": "string", "description": "The location of the new event"}'
         '}, "required": ["calendar", "summary", "start", "end"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "find_events": Schema(
         '{"type": "object", "properties": {'
-        '"calendar": {"type": "string", "description": "Which calendar to look in, such as calendars[0]"}, '
+        '"calendar": {"type": "string", "description": "The calendar to look in, such as calendars[0]"}, '
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["calendar", "text"], "additionalProperties": false}',
     ),
     "read_event": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to act on, such as calendars[0].events[0]"}'
+        '"event": {"type": "string", "description": "Which event to read, such as calendars[0].events[0]"}'
         '}, "required": ["event"], "additionalProperties": false}',
     ),
     "reschedule": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to act on, such as calendars[0].events[0]"}, '
+        '"event": {"type": "string", "description": "Which event to change, such as calendars[0].events[0]"}, '
         '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
         '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
         '}, "required": ["event", "start", "end"], "additionalProperties": false}',
     ),
     "set_location": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to act on, such as calendars[0].events[0]"}, '
-        '"location": {"type": "string", "description": "The location to give it"}'
+        '"event": {"type": "string", "description": "Which event to change, such as calendars[0].events[0]"}, '
+        '"location": {"type": "string", "description": "The new location"}'
         '}, "required": ["event", "location"], "additionalProperties": false}',
     ),
     "list_guests": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to look in, such as calendars[0].events[0]"}'
+        '"event": {"type": "string", "description": "The event to look in, such as calendars[0].events[0]"}'
         '}, "required": ["event"], "additionalProperties": false}',
     ),
     "add_alert": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to put it in, such as calendars[0].events[0]"}, '
+        '"event": {"type": "string", "description": "The event to put it in, such as calendars[0].events[0]"}, '
         '"minutes": {"type": "integer", "description": "Minutes from the start; -15 is a quarter of an hour before"}'
         '}, "required": ["event", "minutes"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "make_calendar": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "The name to give it"}'
+        '"name": {"type": "string", "description": "The name of the new calendar"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "show_day": Schema(
         '{"type": "object", "properties": {'

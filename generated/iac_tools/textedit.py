@@ -117,6 +117,7 @@ PropertyName = Literal[
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "documents[0]"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -156,6 +157,7 @@ def get(
         "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "document"},
 )
 def list(
     element: ClassName,
@@ -175,11 +177,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
         cursor: Where to go on, from the note of the last answer.
         raw: Texts exactly as the app has them, hidden characters too.
@@ -214,6 +216,7 @@ def list(
         "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "document"},
 )
 def count(
     element: ClassName,
@@ -226,7 +229,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds the call may take.
 
@@ -249,6 +252,7 @@ def count(
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "document"},
 )
 def make(
     element: ClassName,
@@ -263,7 +267,7 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
         timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
@@ -285,6 +289,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "documents[0]", "properties": {"name": "example"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -307,6 +312,7 @@ def set(
         "saving": Param("saving", "savo", "savo"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "documents[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: Savo | None = None, saving_in: str | None = None
@@ -314,7 +320,7 @@ def close(
     """Close documents, windows or tabs of TextEdit. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which objects to close.
+        target: Which objects.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -327,12 +333,13 @@ def close(
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "documents[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of TextEdit. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -346,6 +353,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "documents[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -356,7 +364,7 @@ def duplicate(
     """Duplicate objects of TextEdit. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -370,12 +378,13 @@ def duplicate(
         "target": Param("", "----", "specifier | list of specifier"),
     },
     result="boolean",
+    example={"target": "documents[0]"},
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in TextEdit. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which objects.
 
     Returns:
         The answer, true or false.
@@ -390,12 +399,13 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "documents[0]", "to": "application"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of TextEdit to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -408,6 +418,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
         "target": Param("", "----", "file"),
     },
     result="document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str) -> Ref:
     """Open files or objects in TextEdit. MODIFY, opens a document.
@@ -429,9 +440,13 @@ def open(target: str) -> Ref:
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
     },
+    example={"target": "~/Documents/example.txt"},
 )
 def print(
-    target: str, *, print_dialog: bool | None = None, with_properties: Ref | None = None
+    target: str,
+    *,
+    print_dialog: bool | None = None,
+    with_properties: Mapping[str, Any] | None = None,
 ) -> None:
     """Print files or objects with TextEdit. MODIFY, prints.
 
@@ -469,12 +484,13 @@ def quit(*, saving: Savo | None = None) -> None:
         "as_": Param("as", "fltp", "text"),
         "in_": Param("in", "kfil", "file"),
     },
+    example={"target": "documents[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, as_: str | None = None, in_: str | None = None) -> None:
     """Save documents of TextEdit. MODIFY, writes a file.
 
     Args:
-        target: Which objects to save.
+        target: Which objects.
         as_: The file format to write.
         in_: Where to save it.
     """
@@ -524,12 +540,13 @@ def get_text() -> str:
     },
     result="specifier",
     bind={"element": "document", "properties": {"text": "$text"}},
+    example={"text": "example"},
 )
 def make_document(text: str) -> Ref:
     """Make a document in TextEdit with some text. MODIFY, makes something new.
 
     Args:
-        text: The words to use.
+        text: The text to use.
 
     Returns:
         Reference to what was made.
@@ -545,12 +562,13 @@ def make_document(text: str) -> Ref:
         "text": Param("", "", "text"),
     },
     bind={"target": "documents[0]", "properties": {"text": "$text"}},
+    example={"text": "example"},
 )
 def set_text(text: str) -> None:
     """Replace the text of the front document of TextEdit. DANGEROUS, sets text.
 
     Args:
-        text: The words to use.
+        text: The text to use.
     """
     return APP.call(set_text, text=text)
 
@@ -597,6 +615,7 @@ def is_modified() -> bool:
         "file": Param("", "", "file"),
     },
     bind={"target": "documents[0]", "in_": "$file"},
+    example={"file": "~/Documents/example.txt"},
 )
 def save_as(file: str) -> None:
     """Save the front document of TextEdit to a file. MODIFY, writes a file.
@@ -650,12 +669,13 @@ def list_paragraphs() -> ListOf[Mapping[str, Any]]:
         "saving": Param("", "", "savo"),
     },
     bind={"target": "$document", "saving": "$saving"},
+    example={"document": "documents[0]", "saving": "ask"},
 )
 def close_document(document: Ref, *, saving: Savo) -> None:
     """Close a document of TextEdit. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        document: Which document to act on.
+        document: Which document to close.
         saving: Whether to save changes.
     """
     return APP.call(close_document, document=document, saving=saving)
@@ -801,12 +821,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
         '"Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
         '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
         '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
@@ -816,29 +836,27 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
         '"Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
         '"Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -849,40 +867,35 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to close, such as '
-        'documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
         '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'documents[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as application"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The object to look for, a reference"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'documents[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as application"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -890,15 +903,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"type": "string", "description": "Which file to open, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which file to print, an absolute path or ~"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}, '
-        '"with_properties": {"type": "string", "description": "Settings to use, by name, a reference"}'
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
@@ -908,8 +921,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to save, such as '
-        'documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
         '"as_": {"type": "string", "description": "The file format to write"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -922,39 +934,35 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "make_document": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The words to use"}'
+        '"text": {"type": "string", "description": "The text to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The words to use"}'
+        '"text": {"type": "string", "description": "The text to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "get_path": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "is_modified": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "save_as": Schema(
         '{"type": "object", "properties": {'
@@ -965,9 +973,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "list_paragraphs": Schema(
         '{"type": "object", "properties": {'
@@ -975,7 +982,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close_document": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Which document to act on, such as documents[0]"}, '
+        '"document": {"type": "string", "description": "Which document to close, such as documents[0]"}, '
         '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}'
         '}, "required": ["document", "saving"], "additionalProperties": false}',
     ),

@@ -17,7 +17,7 @@ from iac_gen.describe import (
 from iac_gen.ir import ToolFunction, ToolParameter, level_span
 from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
-from iac_gen.phrases import DO, SHORTCUTS
+from iac_gen.phrases import DO, SHORTCUTS, verb_of
 from iac_gen.quirks import Recipe
 from iac_gen.resolve import Resolved
 from iac_gen.text import MAX_NAME, clean_prose, offered
@@ -44,6 +44,7 @@ def merged_commands(resolved: Resolved) -> dict[Op, SdefCommand]:
 
 _ENUM_LIMIT = 30
 _STRING: Final = {"type": "string"}
+_FROM_ZERO: Final = {"type": "integer", "minimum": 0}
 # Parameter codes that the object tools carry themselves.
 _OWN_CODES: Final = frozenset({"----", "kocl", "insh", "prdt"})
 
@@ -148,28 +149,28 @@ def copy_levels(command: SdefCommand, classes: Mapping[str, Class]) -> list[Leve
 
 _OF = ToolParameter(
     "of", Param("", "----", "specifier"), False, _STRING, "Ref",
-    "Reference to the container, else the app",
+    "Container to look in, else the app",
 )  # fmt: skip
 _AT = ToolParameter(
     "at", Param("at", "insh", "location specifier"), False, _STRING, "Ref",
-    "Reference to the container, else the app chooses",
+    "Where to put it, else the app chooses",
 )  # fmt: skip
 _WHERE = ToolParameter(
     "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
-    'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}',
+    'Filter, as {"name": "x"} or {"name": {"contains": "x"}}',
     "Conditions by property name, all of which must hold",
 )  # fmt: skip
 _PAGE = (
     ToolParameter(
         "order", Param("", "", "list of property"), False, {"type": "array", "items": _STRING},
-        "ListOf[str]", "Property names to sort by, -name for descending",
+        "ListOf[str]", "Properties to sort by, -name for descending",
     ),
     ToolParameter(
-        "limit", Param("", "", "integer"), False, {"type": "integer"}, "int",
-        "The most rows to return",
+        "limit", Param("", "", "integer"), False, _FROM_ZERO, "int",
+        "The most rows to return, else all",
     ),
     ToolParameter(
-        "offset", Param("", "", "integer"), False, {"type": "integer"}, "int",
+        "offset", Param("", "", "integer"), False, {**_FROM_ZERO, "default": 0}, "int",
         "Rows to skip before them",
     ),
     ToolParameter(
@@ -324,7 +325,8 @@ def _judged(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) ->
             for prop in owner.properties
             if prop.term in bound
         ]
-    return Judgement(tuple(found))
+    # To set needs what the properties need.
+    return Judgement(tuple(found[1:] or found if base.op == "set" else found))
 
 
 def _parameter(recipe: Recipe, name: str, types: Types) -> ToolParameter:
@@ -351,11 +353,15 @@ def _role(recipe: Recipe, name: str, kind: str, types: Types) -> str:
     if name in SHORTCUTS:
         return SHORTCUTS[name]
     if place == "target":
-        return f"Which {shown} to act on"
+        doing = {"get": "read", "list": "read", "set": "change"}.get(recipe.tool)
+        return f"Which {shown} to {doing or verb_of(recipe.tool, answers=False).bare()}"
     if place in ("of", "where"):
-        return f"Which {shown} to look in" if place == "of" else f"The {shown} to look for"
+        return f"The {shown} to look in" if place == "of" else f"The {shown} to look for"
     if place in ("at", "to"):
-        return f"Which {shown} to put it in"
+        return f"The {shown} to put it in"
+    if place == "properties" and kind == "boolean":
+        return f"Whether to have it {shown}"
     if place == "properties":
-        return f"Whether to have it {shown}" if kind == "boolean" else f"The {shown} to give it"
+        made = recipe.bind.get("element")
+        return f"The {shown} of the new {made}" if made else f"The new {shown}"
     return parameter_words(name, "", kind, DO, types)

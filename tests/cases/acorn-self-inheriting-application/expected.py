@@ -46,6 +46,7 @@ PropertyName = Literal["locked", "name", "pencil", "title"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "sheets[0]"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -85,6 +86,7 @@ def get(
         "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "sheet"},
 )
 def list(
     element: ClassName,
@@ -104,11 +106,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
         cursor: Where to go on, from the note of the last answer.
         raw: Texts exactly as the app has them, hidden characters too.
@@ -143,6 +145,7 @@ def list(
         "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "sheet"},
 )
 def count(
     element: ClassName,
@@ -155,7 +158,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds the call may take.
 
@@ -174,6 +177,7 @@ def count(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "sheets[0]", "properties": {"title": "example"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -221,12 +225,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["sheet"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
         '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
         '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
@@ -235,14 +239,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["sheet"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'

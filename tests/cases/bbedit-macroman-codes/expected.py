@@ -44,6 +44,7 @@ PropertyName = Literal["id", "sharp s"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -75,6 +76,7 @@ def get(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "application", "properties": {"sharp s": "example"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -97,13 +99,14 @@ def set(
         "target": Param("", "----", "clause"),
         "code_a46c7374": Param("\xa7", "\xa7lst", "answer"),
     },
+    example={"target": "application"},
 )
 def o_md(target: Ref, *, code_a46c7374: Answer | None = None) -> None:
-    """O md of a clause in Pilcrow. MODIFY, may change something.
+    """Run OMd on a clause in Pilcrow. MODIFY, may change something.
 
     Args:
-        target: Which clause to O md of.
-        code_a46c7374: What to O md with.
+        target: Which clause.
+        code_a46c7374: What to run OMd with.
     """
     return APP.call(o_md, target=target, code_a46c7374=code_a46c7374)
 
@@ -151,8 +154,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "o_md": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which clause to O md of, a reference"}, '
-        '"code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"], "description": "What to O md with"}'
+        '"target": {"type": "string", "description": "Which clause, a reference"}, '
+        '"code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"], "description": "What to run OMd with"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

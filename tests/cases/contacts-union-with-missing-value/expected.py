@@ -43,6 +43,7 @@ PropertyName = Literal["motto"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -74,6 +75,7 @@ def get(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "application", "properties": {"motto": "example"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -96,14 +98,15 @@ def set(
         "from_": Param("from", "from", "date | missing value"),
     },
     result="missing value | integer",
+    example={"target": "example"},
 )
 def greet(target: str | ListOf[str], *, from_: str | None = None) -> int:
-    """Greet one or more texts in Guest Book. Returns a whole number. DANGEROUS, takes text or a
-    file, and its verb is unknown.
+    """Return the greet of one or more texts in Guest Book. DANGEROUS, takes text or a file, and its
+    verb is unknown.
 
     Args:
-        target: What to greet.
-        from_: What to greet from.
+        target: What to return the greet of.
+        from_: What to return the greet from.
 
     Returns:
         The answer, a whole number.
@@ -143,12 +146,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "greet": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to greet"}, '
-        '"from_": {"type": "string", "format": "date-time", "description": "What to greet from, in ISO 8601"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to return the greet of"}, '
+        '"from_": {"type": "string", "format": "date-time", "description": "What to return the greet from, in ISO 8601"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
 }

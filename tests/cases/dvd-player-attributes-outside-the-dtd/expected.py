@@ -47,6 +47,7 @@ PropertyName = Literal["hue"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "shards[0]"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -86,6 +87,7 @@ def get(
         "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "shard"},
 )
 def list(
     element: ClassName,
@@ -105,11 +107,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
         cursor: Where to go on, from the note of the last answer.
         raw: Texts exactly as the app has them, hidden characters too.
@@ -144,6 +146,7 @@ def list(
         "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "shard"},
 )
 def count(
     element: ClassName,
@@ -156,7 +159,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds the call may take.
 
@@ -175,6 +178,7 @@ def count(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "shards[0]", "properties": {"hue": 1}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -196,12 +200,13 @@ def set(
         "target": Param("", "----", "shard"),
         "by": Param("by", "byby", "list of integer"),
     },
+    example={"target": "shards[0]", "by": [1]},
 )
 def turn(target: Ref, *, by: ListOf[int]) -> None:
     """Turn a shard in Kaleidoscope. MODIFY, changes something.
 
     Args:
-        target: Which shard to turn.
+        target: Which shard.
         by: What to turn by.
     """
     return APP.call(turn, target=target, by=by)
@@ -236,12 +241,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["shard"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
         '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
         '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
@@ -250,14 +255,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["shard"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -268,7 +272,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "turn": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which shard to turn, such as shards[0]"}, '
+        '"target": {"type": "string", "description": "Which shard, such as shards[0]"}, '
         '"by": {"type": "array", "items": {"type": "integer"}, "description": "What to turn by"}'
         '}, "required": ["target", "by"], "additionalProperties": false}',
     ),

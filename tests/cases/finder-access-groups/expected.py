@@ -42,6 +42,7 @@ PropertyName = Literal["passed"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -70,12 +71,13 @@ def get(
     params={
         "target": Param("", "----", "file"),
     },
+    example={"target": "~/Documents/example.txt"},
 )
 def admit(target: str) -> None:
-    """Admit a file in Turnstile. DANGEROUS, takes text or a file, and its verb is unknown.
+    """Run admit on a file in Turnstile. DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
-        target: Which file to admit.
+        target: Which file to run admit on.
     """
     return APP.call(admit, target=target)
 
@@ -105,7 +107,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "admit": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to admit, an absolute path or ~"}'
+        '"target": {"type": "string", "description": "Which file to run admit on, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

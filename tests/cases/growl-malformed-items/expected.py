@@ -43,6 +43,7 @@ PropertyName = Literal["fog"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -74,6 +75,7 @@ def get(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "application", "properties": {"fog": "example"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -94,9 +96,10 @@ def set(
     params={
         "softly": Param("softly", "soft", "boolean"),
     },
+    example={"softly": True},
 )
 def blow(*, softly: bool) -> None:
-    """Blow in Foghorn. MODIFY, may change something.
+    """Run blow in Foghorn. MODIFY, may change something.
 
     Args:
         softly: Whether to do it softly.

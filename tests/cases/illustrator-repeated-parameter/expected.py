@@ -49,6 +49,7 @@ PropertyName = Literal["width"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "canvass[0]"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -88,6 +89,7 @@ def get(
         "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "canvas"},
 )
 def list(
     element: ClassName,
@@ -107,11 +109,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
         cursor: Where to go on, from the note of the last answer.
         raw: Texts exactly as the app has them, hidden characters too.
@@ -146,6 +148,7 @@ def list(
         "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "canvas"},
 )
 def count(
     element: ClassName,
@@ -158,7 +161,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds the call may take.
 
@@ -177,6 +180,7 @@ def count(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "canvass[0]", "properties": {"width": 1.5}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -199,9 +203,10 @@ def set(
         "brush_file_path": Param("brush file path", "brs1", "text", "brushFilePath"),
         "brush_file_path_2": Param("brush file path", "brs2", "file", "brushFilePath"),
     },
+    example={"brush_file_path": "example", "brush_file_path_2": "~/Documents/example.txt"},
 )
 def unload_brush(*, brush_file_path: str, brush_file_path_2: str) -> None:
-    """Unload brush in Easel. MODIFY, changes something.
+    """Unload the brush in Easel. MODIFY, changes something.
 
     Args:
         brush_file_path: The brush file path to use.
@@ -218,7 +223,7 @@ def unload_brush(*, brush_file_path: str, brush_file_path_2: str) -> None:
     params={},
 )
 def varnish() -> None:
-    """Varnish in Easel. MODIFY, may change something."""
+    """Run varnish in Easel. MODIFY, may change something."""
     return APP.call(varnish)
 
 
@@ -229,12 +234,13 @@ def varnish() -> None:
     params={
         "target": Param("", "----", "canvas"),
     },
+    example={"target": "canvass[0]"},
 )
 def varnish_2(target: Ref) -> None:
-    """Varnish canvas in Easel. MODIFY, may change something.
+    """Run varnish on canvas in Easel. MODIFY, may change something.
 
     Args:
-        target: Which canvas to varnish.
+        target: Which canvas.
     """
     return APP.call(varnish_2, target=target)
 
@@ -268,12 +274,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["canvas"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
         '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
         '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
@@ -282,14 +288,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["canvas"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -310,7 +315,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "varnish_2": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which canvas to varnish, such as canvass[0]"}'
+        '"target": {"type": "string", "description": "Which canvas, such as canvass[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

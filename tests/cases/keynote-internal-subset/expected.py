@@ -45,6 +45,7 @@ PropertyName = Literal["class"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -75,6 +76,7 @@ def get(
         "as_": Param("as", "exft", "360p sizes"),
         "n2_up": Param("2 up", "twou", "boolean", "2Up"),
     },
+    example={"target": "application", "as_": "360p"},
 )
 def export(target: Ref | str, *, as_: N360pSizes, n2_up: bool | None = None) -> None:
     """Export text or a slide from Slides. MODIFY, makes something new.

@@ -47,6 +47,7 @@ PropertyName = Literal["colour", "worth"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "counters[0]"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -86,6 +87,7 @@ def get(
         "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "counter"},
 )
 def list(
     element: ClassName,
@@ -105,11 +107,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
         cursor: Where to go on, from the note of the last answer.
         raw: Texts exactly as the app has them, hidden characters too.
@@ -144,6 +146,7 @@ def list(
         "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "counter"},
 )
 def count(
     element: ClassName,
@@ -156,7 +159,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds the call may take.
 
@@ -175,6 +178,7 @@ def count(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "counters[0]", "properties": {"colour": "example"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -197,13 +201,14 @@ def set(
         "onto": Param("onto", "onto", "counter"),
     },
     result="integer",
+    example={"target": "counters[0]"},
 )
 def slide(target: Ref, *, onto: Ref | None = None) -> int:
-    """Slide a counter in Abacus. Returns a whole number. MODIFY, changes something.
+    """Return the slide of a counter in Abacus. MODIFY, changes something.
 
     Args:
-        target: Which counter to slide.
-        onto: Which counter to slide onto.
+        target: Which counter.
+        onto: Which counter to return the slide onto.
 
     Returns:
         The answer, a whole number.
@@ -246,12 +251,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["counter"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
         '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
         '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
@@ -260,14 +265,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["counter"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -278,12 +282,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "slide": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which counter to slide, such as counters[0]"}, '
-        '"onto": {"type": "string", "description": "Which counter to slide onto, such as counters[0]"}'
+        '"target": {"type": "string", "description": "Which counter, such as counters[0]"}, '
+        '"onto": {"type": "string", "description": "Which counter to return the slide onto, such as counters[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
 }

@@ -49,6 +49,7 @@ PropertyName = Literal["done"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -88,6 +89,7 @@ def get(
         "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "errand"},
 )
 def list(
     element: ClassName,
@@ -107,11 +109,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
         cursor: Where to go on, from the note of the last answer.
         raw: Texts exactly as the app has them, hidden characters too.
@@ -146,6 +148,7 @@ def list(
         "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "errand"},
 )
 def count(
     element: ClassName,
@@ -158,7 +161,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds the call may take.
 
@@ -177,6 +180,7 @@ def count(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "application", "properties": {"done": True}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -237,7 +241,7 @@ def import_(
     },
 )
 def tool_(*, tool: str | None = None) -> None:
-    """Tool in Errands. DANGEROUS, takes text or a file, and its verb is unknown.
+    """Run tool in Errands. DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
         tool: The tool to use.
@@ -290,12 +294,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["errand"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
         '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
         '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
@@ -304,14 +308,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["errand"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -338,8 +341,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
 }

@@ -43,6 +43,7 @@ PropertyName = Literal["legend", "scale"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -74,6 +75,7 @@ def get(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "application", "properties": {"scale": 1.5}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -96,14 +98,17 @@ def set(
         "at": Param("at", "attt", "place"),
         "onto": Param("onto", "onto", "list of any"),
     },
+    example={"target": "application", "at": {}},
 )
-def unfold(target: Ref, *, at: Mapping[str, Any], onto: ListOf[Any] | None = None) -> None:
-    """Unfold a map in Old Atlas. SAFE, changes the view only.
+def unfold(
+    target: Ref | Mapping[str, Any], *, at: Mapping[str, Any], onto: ListOf[Any] | None = None
+) -> None:
+    """Run unfold on a map in Old Atlas. SAFE, changes the view only.
 
     Args:
-        target: Which map to unfold.
-        at: Which place to unfold at.
-        onto: What to unfold onto.
+        target: Which map.
+        at: Which place to run unfold at.
+        onto: What to run unfold onto.
     """
     return APP.call(unfold, target=target, at=at, onto=onto)
 
@@ -147,11 +152,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "unfold": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which map to unfold, a reference"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"scale": {"type": "number"}, "legend": {"type": "string"}}, '
+        '"additionalProperties": false}], "description": "Which map, a reference"}, '
         '"at": {"type": "object", "properties": {"north": {"type": "number"}, "east": {"type": "number"}}, "additionalProperties": false, "description": '
-        '"Which place to unfold at"}, '
+        '"Which place to run unfold at"}, '
         '"onto": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
-        '"string"}}]}, "description": "What to unfold onto"}'
+        '"string"}}, {"type": "object"}]}, "description": "What to run unfold onto"}'
         '}, "required": ["target", "at"], "additionalProperties": false}',
     ),
 }

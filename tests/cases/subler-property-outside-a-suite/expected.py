@@ -41,6 +41,7 @@ PropertyName = Literal["line count"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(
     target: Ref | ListOf[Ref],

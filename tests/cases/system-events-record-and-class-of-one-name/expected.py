@@ -47,6 +47,7 @@ PropertyName = Literal["settings", "speed"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "tools[0]"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -86,6 +87,7 @@ def get(
         "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "tool"},
 )
 def list(
     element: ClassName,
@@ -105,11 +107,11 @@ def list(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
         cursor: Where to go on, from the note of the last answer.
         raw: Texts exactly as the app has them, hidden characters too.
@@ -144,6 +146,7 @@ def list(
         "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "tool"},
 )
 def count(
     element: ClassName,
@@ -156,7 +159,7 @@ def count(
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds the call may take.
 
@@ -175,6 +178,7 @@ def count(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "tools[0].settings", "properties": {"speed": 1}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -198,16 +202,17 @@ def set(
         "using": Param("using", "usng", "tool settings"),
     },
     result="list of tool",
+    example={"target": "tools[0]", "in_": [1, 0, 0]},
 )
 def paint(
     target: Ref, *, in_: ListOf[float], using: Mapping[str, Any] | None = None
 ) -> ListOf[Ref]:
-    """Paint a tool in Caretaker. Returns tools. MODIFY, changes something.
+    """Return the paint of a tool in Caretaker. MODIFY, changes something.
 
     Args:
-        target: Which tool to paint.
-        in_: Which colour to paint in.
-        using: Which tool settings to paint using.
+        target: Which tool.
+        in_: Which colour to return the paint in.
+        using: Which tool settings to return the paint using.
 
     Returns:
         The answer, tools.
@@ -252,12 +257,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["tool"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
         '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
         '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
@@ -266,14 +271,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["tool"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -284,15 +288,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "paint": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which tool to paint, such as tools[0]"}, '
-        '"in_": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "Which colour to paint in, red, green and blue, '
-        'each 0 to 1"}, '
+        '"target": {"type": "string", "description": "Which tool, such as tools[0]"}, '
+        '"in_": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "Which colour to return the paint in, red, green '
+        'and blue, each 0 to 1"}, '
         '"using": {"type": "object", "properties": {"speed": {"type": "integer"}, "spare": {"type": "object"}}, "additionalProperties": false, '
-        '"description": "Which tool settings to paint using"}'
+        '"description": "Which tool settings to return the paint using"}'
         '}, "required": ["target", "in_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
 }

@@ -44,6 +44,7 @@ PropertyName = Literal["gauge", "owner", "steps"]
         "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
 def get(
     target: Ref | ListOf[Ref],
@@ -76,6 +77,7 @@ def get(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
+    example={"target": "application", "properties": {"steps": ["example"]}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -98,8 +100,9 @@ def set(
         "target": Param("", "----", "list of text|number"),
     },
     result="list of job | list of text",
+    example={"target": ["example"]},
 )
-def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
+def choose_jobs(target: ListOf[str | float]) -> ListOf[Mapping[str, Any]] | ListOf[str]:
     """Choose jobs in Workbench, given texts or numbers. Returns texts or jobs. SAFE, lets the user
     pick.
 
@@ -119,12 +122,13 @@ def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
         "target": Param("", "----", "date"),
     },
     result="real | missing value",
+    example={"target": "2026-03-01T09:30:00Z"},
 )
 def time(target: str) -> float:
-    """Time a date in Workbench. Returns a number. SAFE, reads.
+    """Return the time of a date in Workbench. SAFE, reads.
 
     Args:
-        target: What to time.
+        target: What to return the time of.
 
     Returns:
         The answer, a number.
@@ -169,18 +173,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "What to choose jobs with"}'
         '}, "required": ["target"], "additionalProperties": false}',
-        '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
     ),
     "time": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "format": "date-time", "description": "What to time, in ISO 8601"}'
+        '"target": {"type": "string", "format": "date-time", "description": "What to return the time of, in ISO 8601"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "number"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "number"}'
+        "}}",
     ),
 }
