@@ -1,5 +1,7 @@
 """New objects: where one goes when a script names a place, or none, and what it gets by itself."""
 
+import itertools
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -64,22 +66,36 @@ def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> App
     if row is not None and row.plural != place.plural:
         data["@class"] = term
     items = place.owner.data.setdefault(place.plural, [])
-    items.insert(0 if place.first else len(items), data)
-    held = next(n for n in world.held(place.owner, place.plural) if n.data is data)
-    return world.reference(held.chain)
+    index = 0 if place.first else len(items)
+    items.insert(index, data)
+    return world.reference(world.held_at(place.owner, place.plural, index).chain)
 
 
 def identify(world: AppWorld, term: str, made: Data) -> None:
     """Give a new object its id: a number that the world never gives twice, or a word with it."""
     prop = world.id_property(term)
-    if prop is None or prop.jxa in made:
+    if prop is None:
         return
-    known = [world.id_of(node.data, node.term) for node in world.descendants(world.root)]
-    numbers = [number for number in known if isinstance(number, int)]
-    number = max([int(world.data.get("@next", 1)), *(number + 1 for number in numbers)])
+    if "@next" not in world.data:
+        # Once, at the first object that is made: a look at all of them each time is what would
+        # make the thousandth slow.
+        nodes = world.descendants(world.root)
+        world.data["@next"] = max((_number(world, node) + 1 for node in nodes), default=1)
+    number = world.data["@next"]
+    if prop.jxa in made:
+        number = made[prop.jxa] if isinstance(made[prop.jxa], int) else 0
+        world.data["@next"] = max(world.data["@next"], number + 1)
+        return
     world.data["@next"] = number + 1
     word = world.tables.classes[term].jxa
     made[prop.jxa] = number if prop.type in ("integer", "number", "real") else f"{word}-{number}"
+
+
+def _number(world: AppWorld, node: WorldObject) -> int:
+    """Return the number in the id of an object, as `identify` gives ids; 0 for another one."""
+    ident = world.id_of(node.data, node.term)
+    found = re.fullmatch(r"[A-Za-z]+-(\d+)", ident) if isinstance(ident, str) else None
+    return int(found[1]) if found else ident if isinstance(ident, int) else 0
 
 
 def object_at(world: AppWorld, chain: Chain) -> WorldObject:
@@ -140,7 +156,7 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
         return NewObjectPlace(owner, plural)
     # The app's own defaults (`defaultList`), then the first object that has such a list; last a
     # new list on the owner, where its class allows one.
-    for node in (*_defaults(world, owner), *world.descendants(owner)):
+    for node in itertools.chain(_defaults(world, owner), world.descendants(owner)):
         inner = _plural_for(world, node, term)
         if inner is not None and isinstance(node.data.get(inner), list):
             return NewObjectPlace(node, inner)

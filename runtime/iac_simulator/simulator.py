@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from importlib import import_module
-from importlib.resources import files
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any, Final
 
+from iac_base import files
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App
 from iac_runtime.tools.tables import Tables
@@ -36,7 +36,7 @@ _KEPT: Final = 10_000
 
 def demo_state() -> dict[str, Any]:
     """Return the shipped world: {app key: world}, with a clock of its own."""
-    text = files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
+    text = resources.files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
     state: dict[str, Any] = json.loads(text)
     return state
 
@@ -46,15 +46,16 @@ class _Worlds(Mapping[str, AppWorld]):
 
     def __init__(self, tables: Mapping[str, Tables], state: dict[str, Any]) -> None:
         self._tables, self._state = tables, state
-        self._made: dict[str, dict[str, Any]] = {}
+        self._made: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def __getitem__(self, key: str) -> AppWorld:
         tables = self._tables[key]
         if key in self._state:
             return AppWorld(tables, self._state[key])
         if key not in self._made:
-            self._made[key] = plausible_world(tables)
-        return AppWorld(tables, self._made[key])
+            world = plausible_world(tables)
+            self._made[key] = (world, copy.deepcopy(world))
+        return AppWorld(tables, self._made[key][0])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -64,7 +65,7 @@ class _Worlds(Mapping[str, AppWorld]):
 
     def state(self) -> dict[str, Any]:
         """Return the state with the made worlds that a script changed."""
-        changed = {k: w for k, w in self._made.items() if w != plausible_world(self._tables[k])}
+        changed = {key: now for key, (now, made) in self._made.items() if now != made}
         return {**self._state, **changed}
 
 
@@ -218,7 +219,16 @@ class Simulator:
             OSError: The file cannot be written.
             StateError: TOML cannot express it.
         """
-        storage.write_state(Path(path), self.state())
+        files.write_whole(Path(path), self.text(Path(path).suffix))
+
+    def text(self, suffix: str) -> str:
+        """Return what `save` writes to a file of this suffix.
+
+        Raises:
+            StateError: TOML cannot express it.
+        """
+        with self._lock:
+            return storage.state_text(self._worlds.state(), suffix)
 
 
 def _moment(value: Any) -> datetime:
