@@ -3,16 +3,13 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from iac_base.words import fold
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.follow import Many, Value, follow, refer
-from iac_simulator.typed_values import check_value, settable
-from iac_simulator.values import AppReference, Chain, stored
+from iac_simulator.follow import Found, Many, Value, follow, refer
+from iac_simulator.values import AppReference, Chain
 from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
-
-_STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
 
 
 class VerbCall(NamedTuple):
@@ -30,34 +27,6 @@ class NewObjectPlace(NamedTuple):
     owner: WorldObject
     plural: str
     first: bool = False
-
-
-def make(
-    call: VerbCall, term: str, properties: Mapping[str, Any], data: Any, at: Any
-) -> AppReference:
-    """Make a `term` and return the reference to it.
-
-    Raises:
-        EventRefusedError: -10024 it has no place there; what `settable` and `check_value` raise.
-    """
-    world = call.world
-    made: Data = {}
-    for name, value in properties.items():
-        prop = settable(world.tables, term, name)
-        check_value(world.tables, prop.type, value)
-        made[name] = stored(value)
-    if isinstance(data, str):
-        made[TEXT] = data
-    place = place_for(world, term, at)
-    items = place.owner.data.setdefault(place.plural, [])
-    place.owner.attach()
-    if isinstance(data, str) and TEXT in place.owner.data:
-        place.owner.data[TEXT] = "\n".join(part.get(TEXT, "") for part in [*items, made])
-    identify(world, term, made)
-    for prop in world.tables.properties(term):
-        if prop.term in _STAMPS and prop.jxa not in made:
-            made[prop.jxa] = {"date": call.now}
-    return insert(world, place, term, made)
 
 
 def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> AppReference:
@@ -132,6 +101,28 @@ def target(world: AppWorld, value: Any) -> WorldObject:
     if not isinstance(found, WorldObject):
         raise EventRefusedError(-1700)
     return found
+
+
+def nodes_of(world: AppWorld, direct: Any) -> list[WorldObject]:
+    """Return the objects that a direct parameter names, lists and filters taken apart."""
+    if isinstance(direct, list):
+        return [node for item in direct for node in nodes_of(world, item)]
+    if isinstance(direct, AppReference):
+        return flat(follow(world, direct.chain))
+    return [target(world, direct)]
+
+
+def flat(found: Found) -> list[WorldObject]:
+    """Return the objects that were found, one or many.
+
+    Raises:
+        EventRefusedError: -1708 it is a value.
+    """
+    if isinstance(found, Many):
+        return [node for item in found.items for node in flat(item)]
+    if not isinstance(found, WorldObject):
+        raise EventRefusedError(-1708)
+    return [found]
 
 
 def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:

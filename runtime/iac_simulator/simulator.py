@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +30,7 @@ from iac_simulator.world import AppWorld
 
 _NOW: Final = "@now"
 
-_KEPT: Final = 10_000
+_KEPT: Final = 1_000
 """Events that are kept at least; a server runs for days."""
 
 
@@ -102,6 +102,8 @@ class Simulator:
         self.events: list[SentEvent] = []
         self._apps = {tables.key: tables for tables in apps}
         self._lock = threading.RLock()
+        self._waited = 0.0
+        self._used: dict[str, float] = {}
         self._state: dict[str, Any] = {}
         self._adopt(demo_state() if state is None else copy.deepcopy(dict(state)), state is None)
 
@@ -136,12 +138,22 @@ class Simulator:
         self._state = kept
         self._worlds = _Worlds(apps, kept)
         self._dispatcher = Dispatcher(
-            self._worlds, self._now, self._log, self.faults, self._warnings.append
+            self._worlds,
+            self._now,
+            self._log,
+            self.faults,
+            self._warnings.append,
+            lambda: time.monotonic() + self._waited,
+            self._used,
         )
 
     def _now(self) -> str:
+        return to_iso(self._fixed() or datetime.now(UTC))
+
+    def _fixed(self) -> datetime | None:
+        """Return the moment of a fixed clock, which moves on only by what is waited."""
         fixed = self._state.get(_NOW)
-        return to_iso(_moment(fixed) if fixed is not None else datetime.now(UTC))
+        return None if fixed is None else _moment(fixed) + timedelta(seconds=self._waited)
 
     def _log(self, event: SentEvent) -> None:
         self.events.append(event)
@@ -156,6 +168,7 @@ class Simulator:
 
         def sleep(seconds: float) -> None:
             waited[0] += seconds
+            self._waited += seconds
 
         def check() -> None:
             if time.monotonic() - start + waited[0] > timeout:
@@ -182,8 +195,8 @@ class Simulator:
         Raises:
             TimedOut: `outside.check` said so.
         """
-        fixed = self._state.get(_NOW)
-        now = None if fixed is None else _moment(fixed).timestamp() * 1000
+        fixed = self._fixed()
+        now = None if fixed is None else fixed.timestamp() * 1000
 
         def handled(request: Mapping[str, Any], operation: Callable[[Any], Any]) -> Any:
             with self._lock, turn():

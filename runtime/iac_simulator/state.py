@@ -102,7 +102,9 @@ def locked(path: Path) -> AbstractContextManager[None]:
     return files.locked(path.with_name(f"{path.name}.lock"))
 
 
-_OF_WORLD: Final = frozenset({"@results", "@errors", "@running", "@dictionary", "@name", "@next"})
+_OF_WORLD: Final = frozenset(
+    {"@results", "@errors", "@running", "@dictionary", "@name", "@next", "@kept"}
+)
 _OF_OBJECT: Final = frozenset({"@class", "@text"})
 _ANYWHERE: Final = frozenset({"id", "name", "properties"})
 

@@ -120,10 +120,12 @@ class AppWorld:
     def held_at(self, owner: WorldObject, plural: str, index: int) -> WorldObject:
         """Return the object at `index` of the list that `owner` holds under `plural`."""
         items = owner.data[plural]
-        name = self.name_of(items[index])
-        names = {name: sum(self.name_of(data) == name for data in items)}
-        term = self._listed_as(owner, plural)
-        return self._held_at(Home(owner, plural, items), index, term, names)
+        data, listed = items[index], self._listed_as(owner, plural)
+        names = {}
+        if self.id_of(data, self.class_of(data, listed)) is None:
+            name = self.name_of(data)
+            names = {name: sum(self.name_of(other) == name for other in items)}
+        return self._held_at(Home(owner, plural, items), index, listed, names)
 
     def _listed_as(self, owner: WorldObject, plural: str) -> str:
         of_owner = element_class(self.tables, owner.term, plural)

@@ -19,10 +19,10 @@ GROWTH = 5_000_000
 """Bytes of resident memory, after the first calls."""
 
 POLICY = """
-rate_limit = 100000
+rate_limit = 2000
 [limits]
-reads_per_second = 100000
-dangerous_per_second = 100000
+reads_per_second = 2000
+dangerous_per_second = 2000
 [[allow]]
 app = ["com.apple.*"]
 """
