@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from iac_runtime.tools.tables import Tables
 from iac_simulator import filters
@@ -14,6 +14,7 @@ from iac_simulator.commands import (
     reflect,
     timeout_of,
 )
+from iac_simulator.disk import on_disk
 from iac_simulator.errors import EventRefusedError, Unreachable
 from iac_simulator.follow import Value, answer
 from iac_simulator.habits import asks_person, idle_seconds, steps
@@ -33,6 +34,7 @@ from iac_simulator.values import (
     UNDEFINED,
     AppReference,
     Chain,
+    SentEvent,
     chain_of,
     from_wire,
     notation,
@@ -43,7 +45,7 @@ from iac_simulator.verbs import VERBS, change, looked_at, make, shift
 from iac_simulator.world import AppWorld
 
 OPERATIONS: Final = frozenset(
-    "application kind member names reflect installed filter get set length call create".split()
+    "application kind member names reflect installed filter disk get set length call create".split()
 )
 """The requests; each is carried out by the method of its name."""
 
@@ -62,20 +64,6 @@ Request = Mapping[str, Any]
 
 _PATIENCE: Final = 120.0
 """Seconds that an event waits for its answer, if the script says nothing."""
-
-
-class SentEvent(NamedTuple):
-    """An Apple event as it went out, in the notation of docs/simulator.md.
-
-    `app` is a bundle id, `event` class and id in 8 characters; `direct` is None where the event had
-    no direct parameter; `params` are keyed by code; `timeout` is in seconds, None for the default.
-    """
-
-    app: str
-    event: str
-    direct: Any
-    params: Mapping[str, Any]
-    timeout: float | None = None
 
 
 @dataclass(frozen=True)
@@ -185,6 +173,9 @@ class Dispatcher:
 
     def _filter(self, request: Request) -> Any:
         return filters.fold(request["filter"])
+
+    def _disk(self, request: Request) -> Any:
+        return on_disk(self.worlds, request, self.now())
 
     # What sends an event.
 

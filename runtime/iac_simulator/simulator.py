@@ -17,7 +17,7 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App
 from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
-from iac_simulator.dispatcher import Dispatcher, SentEvent
+from iac_simulator.dispatcher import Dispatcher
 from iac_simulator.engine import ENGINES, engine_name
 from iac_simulator.errors import StateError
 from iac_simulator.host import Buffers, Outside, RunSetting, TimedOut
@@ -25,7 +25,7 @@ from iac_simulator.plausible import plausible_world
 from iac_simulator.run import run_script
 from iac_simulator.scenario import Faults, FaultScenario
 from iac_simulator.state import check_world
-from iac_simulator.values import instant, to_iso
+from iac_simulator.values import SentEvent, instant, to_iso
 from iac_simulator.world import AppWorld
 
 _NOW: Final = "@now"

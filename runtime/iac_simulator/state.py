@@ -105,7 +105,7 @@ def locked(path: Path) -> AbstractContextManager[None]:
 _OF_WORLD: Final = frozenset(
     {"@results", "@errors", "@running", "@dictionary", "@name", "@next", "@kept"}
 )
-_OF_OBJECT: Final = frozenset({"@class", "@text"})
+_OF_OBJECT: Final = frozenset({"@class", "@text", "@content"})
 _ANYWHERE: Final = frozenset({"id", "name", "properties"})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from iac_base.words import fold
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_simulator.dispatcher import SentEvent
+from iac_simulator import SentEvent
 
 VALUES: dict[str, Any] = {
     "any": "sample",
