@@ -31,7 +31,7 @@ from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.version import VERSION
 
-ROWS: Final = range(1, 14)
+ROWS: Final = range(1, 15)
 """The rows of the list in docs/mac.md."""
 
 _FORMAT: Final = 1
@@ -268,15 +268,15 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
         if simulate
         else [os.environ.get("IAC_OSASCRIPT") or "osascript"]
     )
-    person = _person()
+    who = person()
     wanted = sorted(set(rows)) or list(ROWS)
     more = list(collisions(_every_table())) if 9 in wanted else []
     try:
-        found = [*answers(run_process, program, wanted, more=more, scratch=textedit, person=person)]
+        found = [*answers(run_process, program, wanted, more=more, scratch=textedit, person=who)]
     except OSError as error:
         raise SetupError(f"{program[0]} cannot be started: {error.strerror}.") from error
     if 12 in wanted:
-        found.append(_whose(person, simulate=simulate))
+        found.append(whose(who, simulate=simulate))
         found.sort(key=lambda answer: answer["row"])
     report = {
         "probe": _FORMAT,
@@ -296,7 +296,8 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
         click.echo(f"{len(found)} answers in {output}. Look through it before you send it.")
 
 
-def _person() -> Person:
+def person() -> Person:
+    """Return the person whose Mac this is."""
     import getpass
     import pwd
 
@@ -314,7 +315,8 @@ def _every_table() -> Iterator[Tables]:
     return (catalogue.tables(app) for app in catalogue.apps.values())
 
 
-def _whose(person: Person, *, simulate: bool) -> dict[str, Any]:
+def whose(person: Person, *, simulate: bool) -> dict[str, Any]:
+    """Return the answer to row 12: who would ask for control, and of what it is allowed."""
     row = {"id": "12", "row": 12, "question": _WHOSE}
     if simulate or sys.platform != "darwin":
         return {**row, "unmeasured": "Only macOS knows."}
