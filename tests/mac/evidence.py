@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -74,12 +74,19 @@ def simulated() -> list[Fact]:
 
 
 def probed(
-    runner: Runner, program: Sequence[str], apps: Sequence[Tables], who: Person, *, attended: bool
+    runner: Runner,
+    program: Sequence[str],
+    apps: Sequence[Tables],
+    who: Person,
+    *,
+    attended: bool,
+    leave: Collection[str] = (),
 ) -> Iterator[Fact]:
-    """Yield what the questions of `iac-mcp probe` are answered with."""
+    """Yield what the questions of `iac-mcp probe` are answered with, but for apps of `leave`."""
     more = list(collisions(apps))
     rows = [row for row in ROWS if row != 12]
-    for answer in answers(runner, program, rows, more=more, scratch=attended, person=who):
+    asked = answers(runner, program, rows, more=more, scratch=attended, leave=leave, person=who)
+    for answer in asked:
         yield {**answer, "id": f"probe.{answer['id']}"}
 
 
@@ -191,7 +198,9 @@ def collect(*, unattended: bool, stand_in: bool) -> dict[str, Any]:
     who = person()
     scratch = tempfile.mkdtemp(prefix="iac-scratch-")
     try:
-        facts = list(probed(run_process, program, apps, who, attended=not unattended))
+        leave = {APPS[key] for key in APPS if key not in wanted}
+        asked = probed(run_process, program, apps, who, attended=not unattended, leave=leave)
+        facts = list(asked)
         place = "/Users/Shared" if stand_in else str(Path(scratch).resolve())
         facts += called(catalogue, executor, place, {key: APPS[key] for key in wanted})
         facts += [] if stand_in else [names()]

@@ -122,6 +122,15 @@ def test_an_app_that_is_not_running_is_not_started() -> None:
     assert len(runner.calls) == 1
 
 
+def test_an_app_that_is_to_be_left_alone_gets_no_event() -> None:
+    recorder = Recorder(Completed(b"x\n", b"", 0))
+    found = list(answers(recorder, ["osascript"], [14], leave=["com.apple.systemevents"]))
+    assert recorder.calls == []
+    assert {one["unmeasured"] for one in found} == {
+        "System Events may not be controlled without asking."
+    }
+
+
 def test_a_script_that_hangs_is_said_to() -> None:
     runner = Recorder(Completed(b"part\xff", b"", -9, timed_out=True))
     (answer,) = answers(runner, ["osascript"], [9], more=[Probe("9.x", "q", "while (true) {}")])

@@ -12,7 +12,7 @@ import re
 import sys
 import time
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -160,6 +160,7 @@ def answers(
     *,
     more: Sequence[Probe] = (),
     scratch: bool = False,
+    leave: Collection[str] = (),
     person: Person = _NOBODY,
     timeout: float = _SECONDS,
 ) -> Iterator[dict[str, Any]]:
@@ -170,6 +171,7 @@ def answers(
         program: The osascript to ask, with what stands before its own arguments.
         more: Scripts beyond the table: for row 9.
         scratch: Whether documents may be made in TextEdit.
+        leave: Bundle ids of apps that no event is sent to.
         person: Whom to leave out.
         timeout: Seconds for one script.
 
@@ -197,6 +199,9 @@ def answers(
             answer = {"id": probe.id, "row": row, "question": probe.question}
             if probe.scratch and not scratch:
                 reason = "Makes a scratch document in TextEdit; asked for with --textedit."
+                yield {**answer, "unmeasured": reason}
+            elif probe.app in leave:
+                reason = f"{APPS[probe.app]} may not be controlled without asking."
                 yield {**answer, "unmeasured": reason}
             elif probe.app and not runs(probe.app):
                 yield {**answer, "unmeasured": f"{APPS[probe.app]} is not running."}
