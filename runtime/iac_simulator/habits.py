@@ -108,12 +108,17 @@ def _advance(world: AppWorld, node: WorldObject, row: Row) -> None:
 
 
 def _moved(world: AppWorld, node: WorldObject, row: Row) -> WorldObject:
-    """Put an object into another collection, with what its new class knows of it."""
+    """Put an object into another collection, with what its new class knows of it.
+
+    Where the world has no such place, the object goes all the same.
+    """
     chain, term = parse(row["move"]), row["as"]
-    owner = object_at(world, chain[:-1])
     if node.home is None:
         raise EventRefusedError(-1708)
     node.home.items[:] = [data for data in node.home.items if data is not node.data]
+    owner = refer(world, notation(chain[:-1]))
+    if owner is None:
+        return node
     known = {prop.jxa for prop in world.tables.properties(term)} - {"id"}
     known |= {world.tables.classes[row.term].plural for row in world.tables.elements(term)}
     data: Data = {key: value for key, value in node.data.items() if key in known}

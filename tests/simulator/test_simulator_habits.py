@@ -101,6 +101,14 @@ def test_what_is_sent_leaves_the_drafts_and_is_a_message() -> None:
     ]
 
 
+def test_what_is_sent_is_gone_where_there_is_no_place_for_it() -> None:
+    world = {"mail": {"outgoingMessages": [{"id": 1, "subject": "Lunch"}]}}
+    sent = (
+        "const m = Application('Mail'); [m.outgoingMessages[0].send(), m.outgoingMessages.length]"
+    )
+    assert script("mail", state=world).value(sent) == [True, 0]
+
+
 def test_the_clipboard_keeps_what_it_is_given() -> None:
     kept = "s.setTheClipboardTo('Grüße'); s.theClipboard()"
     assert script("standard_additions").value(ADDITIONS + kept) == "Grüße"
