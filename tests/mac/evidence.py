@@ -49,6 +49,12 @@ APPS: Final = {
 }
 """Key -> bundle id of what events are sent to; Standard Additions run in osascript itself."""
 
+LOGGED: Final = 14
+"""The row of the probe whose scripts the system logs the events of."""
+
+_OF_SYSTEM: Final = ("aevtansr", "ascrgdte")
+"""Answers, and the question for a dictionary: not what the script sends."""
+
 Fact = dict[str, Any]
 
 
@@ -69,7 +75,11 @@ def simulated() -> list[Fact]:
     def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         return simulator(argv[list(argv).index("osascript") :], stdin, timeout)
 
-    found = probed(run, ["osascript"], apps, Person(), attended=True)
+    found: list[Fact] = []
+    # A script runs when its fact is asked for: what was sent since the last one is its own.
+    for fact in probed(run, ["osascript"], apps, Person(), attended=True):
+        sent, simulator.events[:] = [event.event for event in simulator.events], []
+        found.append({**fact, "events": sent} if fact["row"] == LOGGED else fact)
     return [*found, *called(catalogue, Executor(Simulator(apps)), "/Users/Shared", APPS)]
 
 
@@ -87,7 +97,16 @@ def probed(
     rows = [row for row in ROWS if row != 12]
     asked = answers(runner, program, rows, more=more, scratch=attended, leave=leave, person=who)
     for answer in asked:
-        yield {**answer, "id": f"probe.{answer['id']}"}
+        fact = {**answer, "id": f"probe.{answer['id']}"}
+        if answer["row"] == LOGGED and (sent := events_in(answer.get("stderr", ""))):
+            fact["events"] = sent
+        yield fact
+
+
+def events_in(log: str) -> list[str]:
+    """Return the codes of the events in a log of `AEDebugSends`, as far as its form is known."""
+    codes = ("".join(found) for found in re.findall(r"'aevt':\s+(.{4})[/\\](.{4})", log))
+    return [code for code in codes if code not in _OF_SYSTEM]
 
 
 def called(
@@ -169,6 +188,7 @@ def differences(facts: Sequence[Fact], own: Sequence[Fact]) -> list[str]:
             continue
         keys = ["error", "value"] if fact["id"].startswith("call.") else ["error"]
         keys += ["stdout"] if fact["id"].startswith(exact) else []
+        keys += ["events"] if "events" in fact else []
         for key in keys:
             mac, sim = (_number(one.get(key)) for one in (fact, other))
             if mac != sim:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evidence import CALLS, FOLDER, Fact, differences, kind_of, main, read, simulated
+from evidence import CALLS, FOLDER, Fact, differences, events_in, kind_of, main, read, simulated
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 
@@ -39,10 +39,11 @@ def test_a_mac_that_answers_something_else_is_noticed(own: list[Fact]) -> None:
     by_id["probe.3.strings-s"]["stdout"] = "a, b\n"
     by_id["probe.11.position"]["error"] = {"number": -1728, "text": "anything"}
     by_id["call.textedit-text"]["value"] = {"text": "One"}
+    by_id["probe.14.count"]["events"] = ["coregetd"]
     by_id["probe.6.string"] = {"id": "probe.6.string", "unmeasured": "left out"}
     found = differences(list(by_id.values()), own)
     assert [line.partition(":")[0] for line in found] == [
-        *("probe.3.strings-s", "probe.11.position", "call.textedit-text")
+        *("probe.3.strings-s", "probe.11.position", "probe.14.count", "call.textedit-text")
     ]
     # The words of an error are a matter of the Mac's language.
     by_id["probe.11.name"]["error"]["text"] = "Objekt kann nicht gelesen werden."
@@ -68,6 +69,13 @@ def test_the_page_says_what_is_proven_on_which_system(own: list[Fact]) -> None:
     assert rows[4].endswith("| macOS 99.1 (2027-01-31) |")
     assert "macOS 99.1 (2027-01-31), 1 of " in rows[5]
     assert rows[11].endswith("| not yet |")
+
+
+def test_the_log_of_the_system_is_read_as_events() -> None:
+    """The form is that of public logs of AEDebugSends."""
+    log = "{ 1 } 'aevt':  core/cnte (ppc ){\n return id: 7\n}\n{ 1 } 'aevt':  aevt/ansr (****){ }\n"
+    assert events_in(log) == ["corecnte"]
+    assert events_in("nothing of the kind") == []
 
 
 def test_only_the_kind_of_what_is_a_users_own_is_kept() -> None:
