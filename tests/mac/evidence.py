@@ -52,6 +52,9 @@ APPS: Final = {
 LOGGED: Final = 14
 """The row of the probe whose scripts the system logs the events of."""
 
+_CHANNELS: Final = 13
+"""The row about descriptors, which the simulator has as a process only."""
+
 _OF_SYSTEM: Final = ("aevtansr", "ascrgdte")
 """Answers, and the question for a dictionary: not what the script sends."""
 
@@ -79,7 +82,11 @@ def simulated() -> list[Fact]:
     # A script runs when its fact is asked for: what was sent since the last one is its own.
     for fact in probed(run, ["osascript"], apps, Person(), attended=True):
         sent, simulator.events[:] = [event.event for event in simulator.events], []
-        found.append({**fact, "events": sent} if fact["row"] == LOGGED else fact)
+        if fact["row"] == LOGGED:
+            fact["events"] = sent
+        elif fact["row"] == _CHANNELS:
+            fact["unmeasured"] = "Only a process has descriptors of its own."
+        found.append(fact)
     return [*found, *called(catalogue, Executor(Simulator(apps)), "/Users/Shared", APPS)]
 
 
