@@ -140,4 +140,5 @@
     wrap: $,
   };
   global.__foundation = { ask, bridged, NSObject, NSString, NSData, Boxed, Nil };
+  global.__objc = { ask, bridged, NSObject, NSString, NSData, Nil };
 })(globalThis);

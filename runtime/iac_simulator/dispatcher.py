@@ -9,15 +9,17 @@ from iac_simulator import filters
 from iac_simulator.commands import (
     AppCommand,
     command_named,
+    command_of,
     params_of,
     read_arguments,
     reflect,
     timeout_of,
 )
+from iac_simulator.descriptors import Writing, read_event
 from iac_simulator.disk import on_disk
 from iac_simulator.errors import EventRefusedError, Unreachable
 from iac_simulator.follow import Value, answer
-from iac_simulator.habits import asks_person, idle_seconds, steps
+from iac_simulator.habits import ask_person, idle_seconds, steps
 from iac_simulator.names import (
     element_class,
     is_member,
@@ -45,7 +47,8 @@ from iac_simulator.verbs import VERBS, change, looked_at, make, shift
 from iac_simulator.world import AppWorld
 
 OPERATIONS: Final = frozenset(
-    "application kind member names reflect installed filter disk get set length call create".split()
+    "application kind member names reflect installed filter disk get set length call create"
+    " transmit".split()
 )
 """The requests; each is carried out by the method of its name."""
 
@@ -53,17 +56,11 @@ CURRENT: Final = ""
 """The key of the current application: osascript itself, which has no dictionary of its own."""
 
 _OF_CURRENT: Final[Mapping[str, Any]] = {
-    "id": "com.apple.osascript",
-    "name": "osascript",
-    "running": True,
-    "frontmost": False,
-    "version": "1.0",
+    **{"id": "com.apple.osascript", "name": "osascript", "version": "1.0"},
+    **{"running": True, "frontmost": False},
 }
 
 Request = Mapping[str, Any]
-
-_PATIENCE: Final = 120.0
-"""Seconds that an event waits for its answer, if the script says nothing."""
 
 
 @dataclass(frozen=True)
@@ -318,7 +315,25 @@ class Dispatcher:
             return self._get({**request, "modifiers": modifiers})
         world, command = target
         receiver = AppReference(request["root"]["key"], chain[:-1]) if len(chain) > 1 else None
-        return self._run(world, command, receiver, args)
+        return to_wire(self._run(world, command, receiver, args))
+
+    def _transmit(self, request: Request) -> Any:
+        """Carry out a raw event; the answer is a descriptor, or None."""
+        world = self._world(request)
+        tables, event = world.tables, request["event"]
+        direct, values, modifiers = read_event(tables, request)
+        if event == "coresetd" and isinstance(direct, AppReference) and set(values) == {"data"}:
+            body = {"chain": direct.chain, "value": to_wire(values["data"])}
+            self._set({**request, **body, "modifiers": to_wire(modifiers)})
+            return None
+        command = command_of(tables, event)
+        if command is None:
+            raise EventRefusedError(-1708)
+        keys = {row.code: key for key, row in command.params.items()}
+        named = {keys.get(code, code): value for code, value in values.items()}
+        args = [direct] if command.direct is not None else []
+        args += [{"record": named}, modifiers]
+        return Writing(tables).value(self._run(world, command, None, args))
 
     def _command(
         self, request: Request, chain: Chain, given: bool
@@ -352,19 +367,19 @@ class Dispatcher:
     def _run(
         self, world: AppWorld, command: AppCommand, receiver: AppReference | None, args: list[Any]
     ) -> Any:
+        """Send a command; the app's answer as it keeps values."""
         tables = world.tables
         call = read_arguments(command, receiver, args)
         params = params_of(tables, command, call.named)
         type_ = command.direct.type if command.direct else "any"
         direct = None if call.direct is None else direct_of(tables, call.direct, type_)
         verb = VERBS.get(command.event)
-        live = VerbCall(world, call.direct, call.named, self.now())
+        live = VerbCall(world, call.direct, call.named, self.now(), call.timeout)
 
         def run() -> Any:
             if call.refused:
                 raise EventRefusedError(-1700)
-            if asks_person(live, command.event):
-                self._ask(call.timeout)
+            ask_person(live, command.event, self.faults.scenario.dialogs, self.struck)
             if verb is not None:
                 return verb(live)
             done, given = steps(live, command.event)
@@ -374,16 +389,7 @@ class Dispatcher:
 
         self._wait(world, receiver.chain if receiver else ())
         sent = SentEvent(tables.app.id, command.event, direct, params, call.timeout)
-        return to_wire(self._send(world, sent, run))
-
-    def _ask(self, timeout: float | None) -> None:
-        """Let a person answer a dialog: -128 if it is cancelled, -1712 if nobody comes in time."""
-        how = self.faults.scenario.dialogs
-        if how == "wait":
-            self.struck.append(InjectedFault(delay=timeout or _PATIENCE))
-            raise EventRefusedError(-1712)
-        if how == "cancel":
-            raise EventRefusedError(-128)
+        return self._send(world, sent, run)
 
     def _wait(self, world: AppWorld, chain: Chain) -> None:
         """Take the time that the scenario says an event takes, by the objects it looks at."""

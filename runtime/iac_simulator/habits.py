@@ -23,11 +23,14 @@ from iac_simulator.new_objects import (
     nodes_of,
     object_at,
 )
+from iac_simulator.scenario import InjectedFault
 from iac_simulator.values import UNDEFINED, notation, parse, stored
 from iac_simulator.world import AppWorld, Data, WorldObject
 
 _MODIFIED: Final = ("modification date", "date modified", "stamp date")
 _SAVING: Final = ("yes", "no")
+_PATIENCE: Final = 120.0
+"""Seconds that an event waits for its answer, if the script says nothing."""
 
 Row = Mapping[str, Any]
 
@@ -64,6 +67,14 @@ def asks_person(call: VerbCall, event: str) -> bool:
     nodes = nodes_of(world, world.reference(()) if direct is None else direct)
     inner = (found for node in nodes for found in (node, *world.descendants(node)))
     return any(node.data.get("modified") is True for node in inner)
+
+
+def ask_person(call: VerbCall, event: str, how: str, struck: list[InjectedFault]) -> None:
+    """Let a person answer, if the event asks one: -128 cancelled, -1712 nobody came in time."""
+    if how in ("wait", "cancel") and asks_person(call, event):
+        if how == "wait":
+            struck.append(InjectedFault(delay=call.timeout or _PATIENCE))
+        raise EventRefusedError(-1712 if how == "wait" else -128)
 
 
 def steps(call: VerbCall, event: str) -> tuple[bool, Any]:

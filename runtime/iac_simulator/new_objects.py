@@ -19,14 +19,19 @@ class VerbCall(NamedTuple):
     direct: Any
     named: Mapping[str, Any]
     now: str
+    timeout: float | None = None
 
 
 class NewObjectPlace(NamedTuple):
-    """A list of a world: its holder, its key there, and whether what is new comes first."""
+    """A list of a world: its holder, its key there, and whether what is new comes first.
+
+    `beside` is the object that it comes before (`first`) or after.
+    """
 
     owner: WorldObject
     plural: str
     first: bool = False
+    beside: Data | None = None
 
 
 def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> AppReference:
@@ -36,6 +41,8 @@ def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> App
         data["@class"] = term
     items = place.owner.data.setdefault(place.plural, [])
     index = 0 if place.first else len(items)
+    if place.beside is not None:
+        index = next(i for i, one in enumerate(items) if one is place.beside) + (not place.first)
     items.insert(index, data)
     return world.reference(world.held_at(place.owner, place.plural, index).chain)
 
@@ -132,6 +139,13 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
         EventRefusedError: -10024 it has no place there.
     """
     chain = at.chain if isinstance(at, AppReference) else ()
+    if chain and chain[-1].kind == "l" and chain[-1].value in ("before", "after"):
+        node = object_at(world, chain[:-1])
+        if node.home is None:
+            raise EventRefusedError(-10024)
+        return NewObjectPlace(
+            node.home.owner, node.home.plural, chain[-1].value == "before", node.data
+        )
     if chain and chain[-1].kind == "l":
         owner, plural = object_at(world, chain[:-2]), chain[-2].value
         if not isinstance(owner.data.get(plural), list):

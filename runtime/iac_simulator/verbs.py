@@ -11,6 +11,7 @@ from iac_runtime.tools.tables import APPLICATION
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.follow import Found, Many, Value, answer, follow
 from iac_simulator.habits import allowed, followed, touched
+from iac_simulator.names import element_class
 from iac_simulator.new_objects import (
     NewObjectPlace,
     VerbCall,
@@ -23,7 +24,16 @@ from iac_simulator.new_objects import (
     target,
 )
 from iac_simulator.typed_values import check_value, settable
-from iac_simulator.values import UNDEFINED, AppReference, Chain, parse, record_in, stored
+from iac_simulator.values import (
+    UNDEFINED,
+    AppReference,
+    Chain,
+    ChainStep,
+    Described,
+    parse,
+    record_in,
+    stored,
+)
 from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
 
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
@@ -266,7 +276,13 @@ def make(
     """
     world = call.world
     made: Data = {}
+    inside: list[tuple[str, Described]] = []
     for name, value in properties.items():
+        items = value if isinstance(value, list) else [value]
+        new = [item for item in items if isinstance(item, Described)]
+        if new and len(new) == len(items) and element_class(world.tables, term, name):
+            inside += [(name, item) for item in new]
+            continue
         prop = settable(world.tables, term, name)
         check_value(world.tables, prop.type, value)
         made[name] = stored(value)
@@ -285,7 +301,11 @@ def make(
     for name in properties:
         followed(call, WorldObject(made, term, ()), name)
     touched(call, place.owner)
-    return insert(world, place, term, made)
+    held = insert(world, place, term, made)
+    for name, item in inside:
+        within = world.reference((*held.chain, ChainStep("p", name)))
+        make(call, item.term, item.properties, None, within)
+    return held
 
 
 def _set(call: VerbCall) -> Any:

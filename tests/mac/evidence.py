@@ -49,7 +49,7 @@ APPS: Final = {
 }
 """Key -> bundle id of what events are sent to; Standard Additions run in osascript itself."""
 
-LOGGED: Final = 14
+LOGGED: Final = 15
 """The row of the probe whose scripts the system logs the events of."""
 
 _CHANNELS: Final = 13

@@ -39,11 +39,11 @@ def test_a_mac_that_answers_something_else_is_noticed(own: list[Fact]) -> None:
     by_id["probe.3.strings-s"]["stdout"] = "a, b\n"
     by_id["probe.11.position"]["error"] = {"number": -1728, "text": "anything"}
     by_id["call.textedit-text"]["value"] = {"text": "One"}
-    by_id["probe.14.count"]["events"] = ["coregetd"]
+    by_id["probe.15.count"]["events"] = ["coregetd"]
     by_id["probe.6.string"] = {"id": "probe.6.string", "unmeasured": "left out"}
     found = differences(list(by_id.values()), own)
     assert [line.partition(":")[0] for line in found] == [
-        *("probe.3.strings-s", "probe.11.position", "probe.14.count", "call.textedit-text")
+        *("probe.3.strings-s", "probe.11.position", "probe.15.count", "call.textedit-text")
     ]
     # The words of an error are a matter of the Mac's language.
     by_id["probe.11.name"]["error"]["text"] = "Objekt kann nicht gelesen werden."
