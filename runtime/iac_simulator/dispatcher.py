@@ -55,10 +55,10 @@ OPERATIONS: Final = frozenset(
 CURRENT: Final = ""
 """The key of the current application: osascript itself, which has no dictionary of its own."""
 
-_OF_CURRENT: Final[Mapping[str, Any]] = {
-    **{"id": "com.apple.osascript", "name": "osascript", "version": "1.0"},
-    **{"running": True, "frontmost": False},
-}
+_OF_CURRENT: Final[Mapping[str, Any]] = (
+    {"id": "com.apple.osascript", "name": "osascript", "version": "1.0"}
+    | {"running": True, "frontmost": False}
+)  # fmt: skip
 
 Request = Mapping[str, Any]
 
