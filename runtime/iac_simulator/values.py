@@ -147,6 +147,20 @@ class AppReference(NamedTuple):
     chain: Chain
 
 
+class SentEvent(NamedTuple):
+    """An Apple event as it went out, in the notation of docs/simulator.md.
+
+    `app` is a bundle id, `event` class and id in 8 characters; `direct` is None where the event had
+    no direct parameter; `params` are keyed by code; `timeout` is in seconds, None for the default.
+    """
+
+    app: str
+    event: str
+    direct: Any
+    params: Mapping[str, Any]
+    timeout: float | None = None
+
+
 def is_mark(value: object) -> bool:
     """Say whether `value` is a marked value of a world, not an object."""
     return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in _MARKS

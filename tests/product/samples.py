@@ -11,7 +11,7 @@ from iac_gen.quirks import known_apps, load_quirks
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_simulator.dispatcher import SentEvent
+from iac_simulator import SentEvent
 
 VALUES: dict[str, Any] = {
     "any": "sample",
