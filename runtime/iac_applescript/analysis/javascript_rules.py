@@ -320,4 +320,6 @@ class AppRules(Acts):
             level = "DANGEROUS"
         self.add(level, "command", f"sets {name}", name, node)
         shows = level == "MODIFY" and all(entry.level == "SAFE" for entry in properties)
-        self.acts(holder, apps, name, "property", level, None, "view" if shows else "change")
+        self.acts(
+            holder, apps, name, "property", level, Args([value]), "view" if shows else "change"
+        )

@@ -46,6 +46,14 @@ _MARKED: Final = frozenset(("operator", "kind"))
 """Fields whose unnamed word matters."""
 
 
+class _TooDeepError(Exception):
+    """A tree is deeper than it is followed."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = start
+
+
 @dataclass(slots=True)
 class Node:
     """A node: `text` only of leaves, of a string its value; `fields` by the grammar's names."""
@@ -107,8 +115,7 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
             if kind == "string" or kind in _NAMES:
                 return node
         if depth > _DEEPEST:
-            faults.append(ScanFault("is nested too deeply", node.start))
-            return node
+            raise _TooDeepError(node.start)
         if cursor.goto_first_child():
             words = []
             while True:
@@ -131,7 +138,10 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
             node.text = data[raw.start_byte : raw.end_byte].decode("utf-8", "replace")
         return node
 
-    return build(0), faults
+    try:
+        return build(0), faults
+    except _TooDeepError as deep:
+        return empty, [*faults, ScanFault("is nested too deeply", deep.start)]
 
 
 def _error_at(root: Any) -> int:
@@ -155,7 +165,7 @@ def scan_javascript(script: str) -> Scan:
 
 
 def processes_in(tree: Node) -> list[str]:
-    """Return the names of the processes that a script goes through; an empty one if not written out."""
+    """Return the names of the processes that a script goes through; empty if not written out."""
     found: list[str] = []
     mentioned = elements = 0
     for node in tree.all():
