@@ -218,7 +218,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Shortcuts. SAFE to MODIFY, by property.
@@ -233,7 +236,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="DANGEROUS",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -318,7 +323,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Shortcuts. DANGEROUS, ends the app, unsaved work may be lost.
@@ -332,7 +341,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Shortcuts. DANGEROUS, deletes.
@@ -368,7 +379,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Shortcuts. SAFE, reads.
 
@@ -477,7 +495,9 @@ def count_shortcuts() -> int:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "shortcut",
@@ -501,7 +521,9 @@ def find_shortcuts(text: str) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"folder": Param("", "", "folder")},
+    params={
+        "folder": Param("", "", "folder"),
+    },
     result="list of record",
     bind={"element": "shortcut", "of": "$folder", "properties": ["name", "subtitle"]},
 )
@@ -542,7 +564,9 @@ def list_with_input() -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="get",
     level="SAFE",
-    params={"shortcut": Param("", "", "shortcut")},
+    params={
+        "shortcut": Param("", "", "shortcut"),
+    },
     result="any",
     bind={
         "target": "$shortcut",
@@ -565,7 +589,10 @@ def read_shortcut(shortcut: Ref) -> Any:
     event="srctrun ",
     level="DANGEROUS",
     jxa="run",
-    params={"shortcut": Param("", "", "shortcut"), "text": Param("", "", "text")},
+    params={
+        "shortcut": Param("", "", "shortcut"),
+        "text": Param("", "", "text"),
+    },
     result="any",
     bind={"shortcut": "$shortcut", "with_input": "$text"},
 )

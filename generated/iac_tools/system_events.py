@@ -527,7 +527,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of System Events. SAFE to DANGEROUS, by property.
@@ -542,7 +545,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="DANGEROUS",
-    params={"target": Param("", "----", "file | list of file | text")},
+    params={
+        "target": Param("", "----", "file | list of file | text"),
+    },
     result="document | list of document | file",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
@@ -629,7 +634,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit System Events. DANGEROUS, ends the app, unsaved work may be lost.
@@ -643,7 +652,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | disk item")},
+    params={
+        "target": Param("", "----", "specifier | disk item"),
+    },
 )
 def delete(target: Ref) -> None:
     """Delete objects of System Events. DANGEROUS, deletes.
@@ -680,7 +691,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in System Events. SAFE, reads.
 
@@ -717,13 +735,24 @@ def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref
     return APP.call(move, target=target, to=to)
 
 
-@tool(event="miscttrm", level="MODIFY", jxa="abortTransaction", params={})
+@tool(
+    event="miscttrm",
+    level="MODIFY",
+    jxa="abortTransaction",
+    params={},
+)
 def abort_transaction() -> None:
     """Drop the changes of the open transaction in System Events. MODIFY, groups or drops changes."""
     return APP.call(abort_transaction)
 
 
-@tool(event="miscbegi", level="MODIFY", jxa="beginTransaction", params={}, result="integer")
+@tool(
+    event="miscbegi",
+    level="MODIFY",
+    jxa="beginTransaction",
+    params={},
+    result="integer",
+)
 def begin_transaction() -> int:
     """Begin a transaction in System Events. Returns its number. MODIFY, groups or drops changes.
 
@@ -733,7 +762,12 @@ def begin_transaction() -> int:
     return APP.call(begin_transaction)
 
 
-@tool(event="miscendt", level="MODIFY", jxa="endTransaction", params={})
+@tool(
+    event="miscendt",
+    level="MODIFY",
+    jxa="endTransaction",
+    params={},
+)
 def end_transaction() -> None:
     """End the open transaction in System Events. MODIFY, groups or drops changes."""
     return APP.call(end_transaction)
@@ -742,7 +776,9 @@ def end_transaction() -> None:
 @tool(
     event="netzconn",
     level="DANGEROUS",
-    params={"target": Param("", "----", "configuration | service")},
+    params={
+        "target": Param("", "----", "configuration | service"),
+    },
     result="configuration",
 )
 def connect(target: Ref) -> Ref:
@@ -761,7 +797,9 @@ def connect(target: Ref) -> Ref:
 @tool(
     event="netzdcon",
     level="DANGEROUS",
-    params={"target": Param("", "----", "configuration | service")},
+    params={
+        "target": Param("", "----", "configuration | service"),
+    },
     result="configuration",
 )
 def disconnect(target: Ref) -> Ref:
@@ -780,7 +818,9 @@ def disconnect(target: Ref) -> Ref:
 @tool(
     event="scsvstrt",
     level="SAFE",
-    params={"target": Param("", "----", "screen saver | screen saver preferences object")},
+    params={
+        "target": Param("", "----", "screen saver | screen saver preferences object"),
+    },
 )
 def start(target: Ref) -> None:
     """Start the screen saver. SAFE, changes the view only.
@@ -794,7 +834,9 @@ def start(target: Ref) -> None:
 @tool(
     event="scsvstop",
     level="DANGEROUS",
-    params={"target": Param("", "----", "screen saver | screen saver preferences object")},
+    params={
+        "target": Param("", "----", "screen saver | screen saver preferences object"),
+    },
 )
 def stop(target: Ref) -> None:
     """Stop the screen saver. DANGEROUS, shows an unattended screen.
@@ -805,7 +847,12 @@ def stop(target: Ref) -> None:
     return APP.call(stop, target=target)
 
 
-@tool(event="fndrlogo", level="DANGEROUS", jxa="logOut", params={})
+@tool(
+    event="fndrlogo",
+    level="DANGEROUS",
+    jxa="logOut",
+    params={},
+)
 def log_out() -> None:
     """Log the user out of the Mac. DANGEROUS, logs the user out."""
     return APP.call(log_out)
@@ -817,7 +864,7 @@ def log_out() -> None:
     params={
         "state_saving_preference": Param(
             "state saving preference", "stsv", "boolean", "stateSavingPreference"
-        )
+        ),
     },
 )
 def restart(*, state_saving_preference: bool | None = None) -> None:
@@ -836,7 +883,7 @@ def restart(*, state_saving_preference: bool | None = None) -> None:
     params={
         "state_saving_preference": Param(
             "state saving preference", "stsv", "boolean", "stateSavingPreference"
-        )
+        ),
     },
 )
 def shut_down(*, state_saving_preference: bool | None = None) -> None:
@@ -848,7 +895,11 @@ def shut_down(*, state_saving_preference: bool | None = None) -> None:
     return APP.call(shut_down, state_saving_preference=state_saving_preference)
 
 
-@tool(event="fndrslep", level="MODIFY", params={})
+@tool(
+    event="fndrslep",
+    level="MODIFY",
+    params={},
+)
 def sleep() -> None:
     """Let the computer sleep. MODIFY, puts the computer to sleep."""
     return APP.call(sleep)
@@ -857,7 +908,10 @@ def sleep() -> None:
 @tool(
     event="prcsclic",
     level="DANGEROUS",
-    params={"target": Param("", "----", "UI element"), "at": Param("at", "insh", "list of number")},
+    params={
+        "target": Param("", "----", "UI element"),
+        "at": Param("at", "insh", "list of number"),
+    },
     result="UI element | list of UI element",
 )
 def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref | ListOf[Ref]:
@@ -915,7 +969,9 @@ def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
 @tool(
     event="prcsperf",
     level="DANGEROUS",
-    params={"target": Param("", "----", "action")},
+    params={
+        "target": Param("", "----", "action"),
+    },
     result="action",
 )
 def perform(target: Ref) -> Ref:
@@ -934,7 +990,9 @@ def perform(target: Ref) -> Ref:
 @tool(
     event="miscslct",
     level="MODIFY",
-    params={"target": Param("", "----", "UI element")},
+    params={
+        "target": Param("", "----", "UI element"),
+    },
     result="UI element",
 )
 def select(target: Ref) -> Ref:
@@ -991,7 +1049,9 @@ def get_dark_mode() -> bool:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"on": Param("", "", "boolean")},
+    params={
+        "on": Param("", "", "boolean"),
+    },
     bind={"target": "appearancePreferences", "properties": {"dark mode": "$on"}},
 )
 def set_dark_mode(on: bool) -> None:
@@ -1028,7 +1088,9 @@ def get_front_app() -> ListOf[Mapping[str, Any]]:
     event="coresetd",
     op="set",
     level="SAFE",
-    params={"process": Param("", "", "process")},
+    params={
+        "process": Param("", "", "process"),
+    },
     bind={"target": "$process", "properties": {"frontmost": True}},
 )
 def bring_to_front(process: Ref) -> None:
@@ -1044,7 +1106,9 @@ def bring_to_front(process: Ref) -> None:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"process": Param("", "", "process")},
+    params={
+        "process": Param("", "", "process"),
+    },
     bind={"target": "$process", "properties": {"visible": False}},
 )
 def hide_app(process: Ref) -> None:
@@ -1060,7 +1124,9 @@ def hide_app(process: Ref) -> None:
     event="prcskprs",
     level="DANGEROUS",
     jxa="keystroke",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     bind={"target": "$text"},
 )
 def type_text(text: str) -> None:
@@ -1093,7 +1159,9 @@ def list_login_items() -> ListOf[Mapping[str, Any]]:
     event="corecrel",
     op="make",
     level="DANGEROUS",
-    params={"path": Param("", "", "text")},
+    params={
+        "path": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "login item", "properties": {"path": "$path", "hidden": False}},
 )
@@ -1130,7 +1198,9 @@ def get_wallpaper() -> Any:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"file": Param("", "", "file")},
+    params={
+        "file": Param("", "", "file"),
+    },
     bind={"target": "desktops[0]", "properties": {"picture": "$file"}},
 )
 def set_wallpaper(file: str) -> None:
@@ -1146,7 +1216,9 @@ def set_wallpaper(file: str) -> None:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"on": Param("", "", "boolean")},
+    params={
+        "on": Param("", "", "boolean"),
+    },
     bind={"target": "dockPreferences", "properties": {"autohide": "$on"}},
 )
 def set_dock_autohide(on: bool) -> None:

@@ -247,7 +247,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of TextEdit. SAFE to DANGEROUS, by property.
@@ -284,7 +287,9 @@ def close(
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of TextEdit. DANGEROUS, deletes.
@@ -324,7 +329,9 @@ def duplicate(
 @tool(
     event="coredoex",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
     result="boolean",
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
@@ -360,7 +367,9 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file")},
+    params={
+        "target": Param("", "----", "file"),
+    },
     result="document",
 )
 def open(target: str) -> Ref:
@@ -399,7 +408,13 @@ def print(
     )
 
 
-@tool(event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "savo")})
+@tool(
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "savo"),
+    },
+)
 def quit(*, saving: Savo | None = None) -> None:
     """Quit TextEdit. DANGEROUS, ends the app, unsaved work may be lost.
 
@@ -467,7 +482,9 @@ def get_text() -> str:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "document", "properties": {"text": "$text"}},
 )
@@ -487,7 +504,9 @@ def make_document(text: str) -> Ref:
     event="coresetd",
     op="set",
     level="DANGEROUS",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     bind={"target": "documents[0]", "properties": {"text": "$text"}},
 )
 def set_text(text: str) -> None:
@@ -537,7 +556,9 @@ def is_modified() -> bool:
     event="coresave",
     level="MODIFY",
     jxa="save",
-    params={"file": Param("", "", "file")},
+    params={
+        "file": Param("", "", "file"),
+    },
     bind={"target": "documents[0]", "in_": "$file"},
 )
 def save_as(file: str) -> None:
@@ -587,7 +608,10 @@ def list_paragraphs() -> ListOf[Mapping[str, Any]]:
     event="coreclos",
     level="MODIFY",
     jxa="close",
-    params={"document": Param("", "", "document"), "saving": Param("", "", "savo")},
+    params={
+        "document": Param("", "", "document"),
+        "saving": Param("", "", "savo"),
+    },
     bind={"target": "$document", "saving": "$saving"},
 )
 def close_document(document: Ref, *, saving: Savo) -> None:

@@ -12,8 +12,9 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
+from builds import Built
 from lxml import etree
-from making import Built, imported, is_black
+from making import imported, is_black
 
 from iac_gen.discover import includes
 from iac_gen.quirks import apply, load_quirks

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from making import Built, build, inputs, module, source
+from builds import Built
+from making import build, inputs, module, source
 
 from iac_gen import pipeline
 from iac_gen.pipeline import generate
