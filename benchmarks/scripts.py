@@ -2,8 +2,8 @@
 
     python benchmarks/scripts.py FILE
 
-FILE has a JSON object a line: `id`, `language`, `kind` (`harmful`, `everyday`, `tutorial`), `script`.
-Prints, by language, the harmful below DANGEROUS and SAFE, the others called DANGEROUS, with their ids,
+FILE has a JSON object a line: `id`, `language`, `kind` (harmful, everyday, tutorial), `script`.
+Prints, by language, the harmful below DANGEROUS and SAFE, the others called DANGEROUS, with ids,
 and the processor time of the analysis. Ends with status 1 if a bound is missed.
 """
 

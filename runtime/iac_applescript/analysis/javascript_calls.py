@@ -134,7 +134,17 @@ class Calls(Scopes):
         held = self.elements(over) | (
             self.elements(given - functions) if over == NOTHING else NOTHING
         )
-        if name in ("flat", "concat", "entries", "fromEntries", "values", "assign", "from"):
+        if name in (
+            "flat",
+            "concat",
+            "entries",
+            "fromEntries",
+            "values",
+            "assign",
+            "from",
+            "Map",
+            "Set",
+        ):
             held = self.all_in(over | (given - functions))
         for atom in holder:
             if atom[0] == "site" and name in CONTAINERS["puts"]:
