@@ -35,7 +35,7 @@ _KEY: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _WORDS: Final = frozenset(
     {
         "type", "properties", "required", "additionalProperties", "items", "anyOf", "enum",
-        "description", "format", "minItems", "maxItems",
+        "description", "format", "minItems", "maxItems", "default", "minimum", "maximum",
     }
 )  # fmt: skip
 _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object"})
@@ -54,7 +54,10 @@ def prove(module: Module, source: str, templates: str = "") -> list[Diagnostic]:
             faults.append(f"the tool name {tool.name!r} is too long or has odd characters")
         faults += [f"{tool.name}: {fault}" for fault in prove_schema(tool.input())]
         if tool.output is not None:
-            faults += [f"{tool.name} (output): {fault}" for fault in prove_schema(tool.output)]
+            faults += [
+                f"{tool.name} (output): {fault}"
+                for fault in prove_schema(tool.output, closed=False)
+            ]
     if len(set(names)) != len(names):
         faults.append("two tools have one name")
     return [Diagnostic(place, 0, "proof", fault, "error") for fault in faults]
@@ -125,9 +128,13 @@ def _prove_function(node: ast.FunctionDef) -> Iterator[str]:
         yield f"line {node.lineno}: {node.name} must be a docstring and one return"
 
 
-def prove_schema(schema: Mapping[str, Any]) -> list[str]:
+def prove_schema(schema: Mapping[str, Any], *, closed: bool = True) -> list[str]:
     """Return each way in which `schema` breaks the metaschema or a vendor's rule."""
-    faults = [*_root(schema), *_node(schema, "")]
+    faults = [*_node(schema, "")]
+    if schema.get("type") != "object":
+        faults.append("the root is no object")
+    if closed and schema.get("additionalProperties") is not False:
+        faults.append("the root is open")
     for part in _parts(schema):
         faults += _metaschema(json.dumps(part, sort_keys=True))
     return faults
@@ -149,13 +156,6 @@ def _metaschema(text: str) -> tuple[str, ...]:
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA)
     error = next(validator.iter_errors(json.loads(text)), None)
     return () if error is None else (f"is no JSON Schema: {error.message}",)
-
-
-def _root(schema: Mapping[str, Any]) -> Iterator[str]:
-    if schema.get("type") != "object":
-        yield "the root is no object"
-    if schema.get("additionalProperties") is not False:
-        yield "the root is open"
 
 
 def _node(schema: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -318,7 +318,7 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "ceiling": tool.ceiling if tool.ceiling != tool.level else "",
         "jxa": tool.jxa if tool.op == "command" and tool.jxa != tool.function.rstrip("_") else "",
     }
-    answer = {"result": tool.result, "bind": tool.bind}
+    answer = {"result": tool.result, "bind": tool.bind, "example": tool.example}
     signature = [_declared(p) for p in tool.parameters]
     if signature[tool.positional :]:
         signature.insert(tool.positional, SourceText("*"))

@@ -149,6 +149,7 @@ class Spec(NamedTuple):
     jxa: str
     result: str
     bind: Mapping[str, Any]
+    example: Mapping[str, Any] = {}
 
 
 class App(NamedTuple):
@@ -191,6 +192,7 @@ def tool(
     jxa: str = "",
     result: str = "",
     bind: Mapping[str, Any] = _NOTHING,
+    example: Mapping[str, Any] = _NOTHING,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a function as a tool and return it unchanged.
 
@@ -204,11 +206,12 @@ def tool(
         result: The type of the answer in the grammar of `Param.type`; empty for none declared.
         bind: For a recipe: the arguments of `op` that are fixed; a value `"$name"` stands for
             the parameter `name`, and is left out where that one is.
+        example: Arguments of a call.
     """
 
     def mark(function: Callable[P, R]) -> Callable[P, R]:
         name = jxa or function.__name__.rstrip("_")
-        spec = Spec(event, level, ceiling or level, params, op, name, result, bind)
+        spec = Spec(event, level, ceiling or level, params, op, name, result, bind, example)
         setattr(function, _SPEC, spec)
         return function
 

@@ -17,7 +17,10 @@ _DAY = "2026-01-{:02d}T09:00:00.000Z"
 
 
 def plausible_world(tables: Tables) -> dict[str, Any]:
-    """Return a deterministic world: two objects per element class, one inside each of those."""
+    """Return a deterministic world: two objects per element class, one inside each of those.
+
+    What is one object by its property (a library, a selection) is there, too.
+    """
     world: dict[str, Any] = json.loads(_world_text(tables))
     return world
 
@@ -36,6 +39,9 @@ def _elements(tables: Tables, term: str, count: int, depth: int, prefix: str) ->
         if row is not None and depth and row.plural not in world:
             names = [f"{prefix}{number}" for number in range(1, count + 1)]
             world[row.plural] = [_object(tables, element.term, n, depth) for n in names]
+    for prop in tables.properties(term):
+        if depth and prop.type in tables.classes and find_type(prop.type) is None:
+            world.setdefault(prop.jxa, _object(tables, prop.type, f"{prefix}1", depth))
     return world
 
 

@@ -78,6 +78,8 @@ def _example(tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None) 
     spec, tables = tool.spec, tool.tables
     about = hit.element if hit is not None and hit.element in tables.classes else ""
     named = list(hit.properties) if hit is not None else []
+    if spec.example and not about and not named:
+        return dict(spec.example)
     required = schema.get("required", ())
     if spec.bind or spec.op == "command":
         return {key: _value(spec.params[key].type, tables) for key in required}

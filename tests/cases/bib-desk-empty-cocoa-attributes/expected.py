@@ -34,6 +34,7 @@ APP: Final = App("com.example.CardIndex", "Card Index")
         "for_": Param("for", "for ", "text"),
     },
     result="list of text",
+    example={"for_": "example"},
 )
 def search(target: str | None = None, *, for_: str) -> ListOf[str]:
     """Search text in Card Index. Returns texts. SAFE, reads.
@@ -64,8 +65,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"for_": {"type": "string", "description": "What to search for"}'
         '}, "required": ["for_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
 }

@@ -32,7 +32,7 @@ APP: Final = App("com.example.Doorstop", "Doorstop")
     params={},
 )
 def wedge() -> None:
-    """Wedge in Doorstop. MODIFY, may change something."""
+    """Run wedge in Doorstop. MODIFY, may change something."""
     return APP.call(wedge)
 
 
@@ -70,8 +70,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
-        '"string"}}]}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"string"}}, {"type": "object"}]}}'
+        "}}",
     ),
 }

@@ -34,6 +34,7 @@ APP: Final = App("com.example.Prism", "Prism")
         "type": Param("type", "type", "type"),
         "none": Param("None", "none", "text", "none"),
     },
+    example={"target": "~/Documents/example.txt"},
 )
 def match(
     target: str, *, case: bool | None = None, type: str | None = None, none: str | None = None

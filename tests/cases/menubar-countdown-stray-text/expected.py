@@ -30,7 +30,7 @@ APP: Final = App("com.example.EggTimer", "Egg Timer")
     params={},
 )
 def boil() -> None:
-    """Boil in Egg Timer. MODIFY, may change something."""
+    """Run boil in Egg Timer. MODIFY, may change something."""
     return APP.call(boil)
 
 

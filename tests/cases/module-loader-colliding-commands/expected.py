@@ -33,6 +33,7 @@ APP: Final = App("com.example.Attic", "Attic")
     params={
         "target": Param("", "----", "text"),
     },
+    example={"target": "example"},
 )
 def load_box(target: str) -> None:
     """Load a box in Attic, given text. MODIFY, starts or ends something.
@@ -50,12 +51,13 @@ def load_box(target: str) -> None:
     params={
         "target": Param("", "----", "text"),
     },
+    example={"target": "example"},
 )
 def load_box_2(target: str) -> None:
-    """_load box_ in Attic, given text. MODIFY, starts or ends something.
+    """Run _load box_ with text in Attic. MODIFY, starts or ends something.
 
     Args:
-        target: What to _load box_ with.
+        target: What to run _load box_ with.
     """
     return APP.call(load_box_2, target=target)
 
@@ -79,7 +81,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "load_box_2": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to _load box_ with"}'
+        '"target": {"type": "string", "description": "What to run _load box_ with"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }

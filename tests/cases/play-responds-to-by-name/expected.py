@@ -31,7 +31,7 @@ APP: Final = App("com.example.Gramophone", "Gramophone")
     params={},
 )
 def wind() -> None:
-    """Wind in Gramophone. MODIFY, changes something."""
+    """Run wind in Gramophone. MODIFY, changes something."""
     return APP.call(wind)
 
 

@@ -30,7 +30,7 @@ APP: Final = App("com.example.Trapdoor", "Trapdoor")
     params={},
 )
 def spring() -> None:
-    """Spring in Trapdoor. MODIFY, may change something."""
+    """Run spring in Trapdoor. MODIFY, may change something."""
     return APP.call(spring)
 
 

@@ -34,6 +34,7 @@ APP: Final = App("com.example.Parrot", "Parrot")
         "perched_on": Param("perched on", "prch", "integer", "perchedOn"),
     },
     result="any",
+    example={"target": "example", "perched_on": 1},
 )
 def repeat_after(target: str, *, perched_on: int) -> Any:
     """Repeat after text in Parrot. MODIFY, changes something.

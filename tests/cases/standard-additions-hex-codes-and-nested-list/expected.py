@@ -38,6 +38,7 @@ APP: Final = App("com.example.Ledger", "Ledger")
         "using_dividers": Param("using dividers", "divd", "list of text", "usingDividers"),
     },
     result="list of text | boolean",
+    example={"target": ["example"]},
 )
 def pick_rows(
     target: ListOf[str | float],
@@ -73,7 +74,7 @@ def pick_rows(
     params={},
 )
 def spill() -> None:
-    """Spill in Ledger. MODIFY, may change something."""
+    """Run spill in Ledger. MODIFY, may change something."""
     return APP.call(spill)
 
 
@@ -95,9 +96,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"using_dividers": {"type": "array", "items": {"type": "string"}, "description": "The dividers to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "boolean"}]}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "boolean"}]}'
+        "}}",
     ),
     "spill": Schema(
         '{"type": "object", "properties": {'

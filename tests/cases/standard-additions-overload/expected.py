@@ -66,6 +66,7 @@ def bearing_of(
         "target": Param("", "----", "text"),
         "with_sign": Param("with sign", "sign", "text | integer | sign shape", "withSign"),
     },
+    example={"target": "example"},
 )
 def mark(target: str, *, with_sign: str | int | SignShape | None = None) -> None:
     """Mark text in Compass. MODIFY, changes something.
@@ -103,9 +104,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"rounded": {"type": "boolean", "description": "Whether to use rounded"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}'
+        "}}",
     ),
     "mark": Schema(
         '{"type": "object", "properties": {'
