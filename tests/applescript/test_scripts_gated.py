@@ -150,7 +150,7 @@ def vouched(caller: Requester) -> Requester:
 
 
 @pytest.mark.parametrize(
-    "script", [KEYS, 'do shell script "id"', "Application('Mus' + 'ic').name()"]
+    "script", [KEYS, 'do shell script "id"', "Application('Mus' + new Date()).name()"]
 )
 def test_what_may_reach_a_denied_app_never_runs_silently(
     gate_of: Callable[..., Gate], script: str
