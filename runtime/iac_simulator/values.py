@@ -132,7 +132,7 @@ IN_SCRIPT: Final = Undefined()
 """An object that was described and not made, or the one that a filter tests."""
 
 
-class Described(Undefined):
+class NotMade(Undefined):
     """An object of the class `term` that a script described and has not made."""
 
     def __init__(self, term: str, properties: Mapping[str, Any]) -> None:
@@ -186,7 +186,7 @@ def from_wire(wire: Any) -> Any:
     if tag == "ref":
         return AppReference(wire["root"]["key"], chain_of(value))
     if tag == "new" and "p" in wire:
-        return Described(str(value), record_in(from_wire(wire["p"])) or {})
+        return NotMade(str(value), record_in(from_wire(wire["p"])) or {})
     if tag in ("it", "new"):
         return IN_SCRIPT
     return float(value) if tag == "number" else UNDEFINED
