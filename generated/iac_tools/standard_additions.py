@@ -5,9 +5,21 @@ change generator/iac_gen/quirks/standard_additions.toml or the templates, then r
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Property, Record, Ref, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Property,
+    Record,
+    Ref,
+    Schema,
+    objects,
+    tool,
+)
 
 __all__ = [
     "APP",
@@ -2361,3 +2373,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["url"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .standard_additions_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -46,7 +46,7 @@ _MODE: Final = Mode(target_versions={TargetVersion.PY311}, line_length=WIDTH)
 _BLACK: Final = version("black")
 _CONTRACT: Final = (
     "App", "Class", "Element", "Enum", "ListOf", "Param", "Property", "Record", "Ref", "Schema",
-    "tool",
+    "objects", "tool",
 )  # fmt: skip
 
 Row = TypeVar("Row", Class, Element, Param, Property, Record)
@@ -133,9 +133,25 @@ def render_module(
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
-    text = _rendered("module.py.jinja", templates, _values(module, quirks, templates))
+    values = _values(module, quirks, templates)
+    return render_source("module.py.jinja", module.app.id, values, templates, keep)
+
+
+def render_source(
+    template: str,
+    name: str,
+    values: Mapping[str, Any],
+    templates: Templates | None,
+    keep: Path | None,
+) -> str:
+    """Return what a template gives, its top in black's form; `name` is that of the kept text.
+
+    Raises:
+        GeneratorError: A team's templates fail, or give what is no Python.
+    """
+    text = _rendered(template, templates, values)
     top, mark, tables = text.partition(_UNFORMATTED)
-    file = keep / hashlib.sha256(module.app.id.encode()).hexdigest()[:24] if keep else None
+    file = keep / hashlib.sha256(name.encode()).hexdigest()[:24] if keep else None
     # The header is prose, which black leaves alone; a new digest in it is no new text below.
     head, end, body = top.partition('\n"""\n')
     if not end or head.rfind('"""') != 0:
@@ -185,6 +201,32 @@ def _values(module: Module, quirks: str, templates: Templates | None) -> dict[st
     tools = [_tool(tool) for tool in module.tools]
     used = " ".join(text for tool in tools for text in (*tool["signature"], tool["returns"]))
     shown = [(name, values) for name, values in aliases if name in used]
+    present = {
+        "Final": True,
+        "Any": "Any" in used,
+        "Literal": any(values for _, values in shown),
+        **_contract(module, used),
+    }
+    return {
+        **header(module, quirks, templates),
+        "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
+        "contract": [SourceText(name) for name in _CONTRACT if present[name]],
+        "exported": literal(["APP", *sorted(tool.function for tool in module.tools)]),
+        "app": _app(module),
+        "objects": identifier(objects_module(module.key)),
+        "names": [(identifier(name), [literal(v) for v in values]) for name, values in shown],
+        "tools": tools,
+        "tables": _tables(module),
+    }
+
+
+def objects_module(key: str) -> str:
+    """Return the name of the module that holds the objects of the app `key`."""
+    return f"{key}_objects"
+
+
+def header(module: Module, quirks: str, templates: Templates | None) -> dict[str, SourceText]:
+    """Return what the docstring of a generated file says: of which app, and how to change it."""
     mend = (
         f"change generator/iac_gen/{quirks} or the templates, then run `nox -s regen`."
         if quirks
@@ -193,25 +235,12 @@ def _values(module: Module, quirks: str, templates: Templates | None) -> dict[st
     if templates is not None:
         mend += f"\nLaid out by the templates of {templates.name}."
     built = clean_prose(module.version)
-    present = {
-        "Final": True,
-        "Any": "Any" in used,
-        "Literal": any(values for _, values in shown),
-        **_contract(module, used),
-    }
     return {
         "app_words": prose(module.app.name),
         "app_id": prose(module.app.id),
         "version": SourceText(f" {built}" if built else ""),
         "digest": prose(module.digest[:12]),
         "mend": SourceText(mend),
-        "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
-        "contract": [SourceText(name) for name in _CONTRACT if present[name]],
-        "exported": literal(["APP", *sorted(tool.function for tool in module.tools)]),
-        "app": _app(module),
-        "names": [(identifier(name), [literal(v) for v in values]) for name, values in shown],
-        "tools": tools,
-        "tables": _tables(module),
     }
 
 
@@ -219,7 +248,7 @@ def _contract(module: Module, used: str) -> dict[str, bool]:
     owners: list[Class | Record] = [*module.classes.values(), *module.records.values()]
     return {
         **{name: name in used for name in _CONTRACT},
-        **dict.fromkeys(("App", "Class", "Enum", "Record", "Schema"), True),
+        **dict.fromkeys(("App", "Class", "Enum", "Record", "Schema", "objects"), True),
         "tool": bool(module.tools),
         "Param": any(tool.parameters for tool in module.tools),
         "Property": any(row.properties for row in owners),
@@ -307,7 +336,7 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "name": identifier(tool.function),
         "signature": signature,
         "returns": SourceText(tool.returns),
-        "docstring": _docstring(tool),
+        "docstring": docstring(tool),
         "arguments": [identifier(p.key) for p in tool.parameters],
     }
 
@@ -317,7 +346,8 @@ def _param(row: Param) -> list[SourceText]:
     return [SourceText(v) for v in (quoted if row.jxa else quoted[:3])]
 
 
-def _docstring(tool: ToolFunction) -> SourceText:
+def docstring(tool: ToolFunction) -> SourceText:
+    """Return the docstring of a tool's function, quotes included."""
     lines = textwrap.wrap(prose(tool.summary), WIDTH - 4, initial_indent=" " * 3)
     lines[0] = f'"""{lines[0].strip()}'
     if tool.parameters:
