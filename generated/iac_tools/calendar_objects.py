@@ -119,7 +119,7 @@ class Commands(Reference):
             saving: Whether to save changes first.
             saving_in: Where to save the changes.
         """
-        return self._command("close", target=self, saving=saving, saving_in=saving_in)
+        self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
@@ -130,13 +130,13 @@ class Commands(Reference):
             with_properties: Settings to use, by name.
             print_dialog: Whether to show the print dialog.
         """
-        return self._command(
+        self._command(
             "print", target=self, with_properties=with_properties, print_dialog=print_dialog
         )
 
     def delete(self) -> None:
         """Delete objects of Calendar. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
@@ -147,7 +147,7 @@ class Commands(Reference):
             to: Where to put it.
             with_properties: Properties to change in the copy, by name.
         """
-        return self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Reference) -> None:
         """Move objects of Calendar to another place. MODIFY, moves.
@@ -155,11 +155,11 @@ class Commands(Reference):
         Args:
             to: Where to put it.
         """
-        return self._command("move", target=self, to=to)
+        self._command("move", target=self, to=to)
 
     def show(self) -> None:
         """Show one or more events in Calendar. SAFE, changes the view only."""
-        return self._command("show", target=self)
+        self._command("show", target=self)
 
 
 class Application(Commands, Object):
@@ -189,11 +189,11 @@ class Application(Commands, Object):
         Args:
             saving: Whether to save changes first.
         """
-        return self._command("quit", saving=saving)
+        self._command("quit", saving=saving)
 
     def reload_calendars(self) -> None:
         """Fetch all calendars again from their servers. MODIFY, changes something."""
-        return self._command("reload_calendars")
+        self._command("reload_calendars")
 
     def switch_view(self, *, to: ViewType) -> None:
         """Show Calendar by day, week or month. SAFE, changes the view only.
@@ -201,7 +201,7 @@ class Application(Commands, Object):
         Args:
             to: The view to show.
         """
-        return self._command("switch_view", to=to)
+        self._command("switch_view", to=to)
 
     def view_calendar(self, *, at: datetime) -> None:
         """Show a date in the window of Calendar. SAFE, changes the view only.
@@ -209,7 +209,7 @@ class Application(Commands, Object):
         Args:
             at: The date to show, in ISO 8601.
         """
-        return self._command("view_calendar", at=at)
+        self._command("view_calendar", at=at)
 
     def get_url(self, target: str) -> None:
         """Open a URL with Calendar. MODIFY, opens a URL.
@@ -217,7 +217,7 @@ class Application(Commands, Object):
         Args:
             target: Which URL to open.
         """
-        return self._command("get_url", target=target)
+        self._command("get_url", target=target)
 
     if TYPE_CHECKING:
 

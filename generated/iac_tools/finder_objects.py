@@ -294,7 +294,7 @@ class Commands(Reference):
             using: The app to open them with, such as applicationFiles 0 .
             with_properties: Settings to use, by name.
         """
-        return self._command("open", target=self, using=using, with_properties=with_properties)
+        self._command("open", target=self, using=using, with_properties=with_properties)
 
     def print(self, *, with_properties: Mapping[str, Any] | None = None) -> None:
         """Print files or objects with Finder. MODIFY, prints.
@@ -302,15 +302,15 @@ class Commands(Reference):
         Args:
             with_properties: Settings to use, by name.
         """
-        return self._command("print", target=self, with_properties=with_properties)
+        self._command("print", target=self, with_properties=with_properties)
 
     def activate(self) -> None:
         """Bring Finder to the front. SAFE, changes the view only."""
-        return self._command("activate", target=self)
+        self._command("activate", target=self)
 
     def close(self) -> None:
         """Close documents, windows or tabs of Finder. MODIFY, closes, unsaved work may be lost."""
-        return self._command("close", target=self)
+        self._command("close", target=self)
 
     def data_size(self, *, as_: type[Object] | str | None = None) -> int:
         """Return the size of files or folders in bytes. SAFE, reads.
@@ -387,9 +387,9 @@ class Commands(Reference):
             routing_suppressed=routing_suppressed,
         )
 
-    def select(self) -> None:
+    def select_(self) -> None:
         """Select files or folders in Finder. SAFE, changes the view only."""
-        return self._command("select", target=self)
+        self._command("select", target=self)
 
     def sort(self, *, by: str) -> Any:
         """Return Finder objects sorted by a property. SAFE, answers a sorted list and changes nothing,
@@ -409,11 +409,11 @@ class Commands(Reference):
         Args:
             by: Which property to clean up by.
         """
-        return self._command("clean_up", target=self, by=by)
+        self._command("clean_up", target=self, by=by)
 
     def eject(self) -> None:
         """Eject disks in Finder. MODIFY, unmounts a volume."""
-        return self._command("eject", target=self)
+        self._command("eject", target=self)
 
     def empty(self, *, security: bool | None = None) -> None:
         """Delete for good what lies in the trash of Finder. DANGEROUS, destroys for good.
@@ -421,15 +421,15 @@ class Commands(Reference):
         Args:
             security: Whether to overwrite what is deleted.
         """
-        return self._command("empty", target=self, security=security)
+        self._command("empty", target=self, security=security)
 
     def erase(self) -> None:
         """Erase a disk with all that is on it. DANGEROUS, destroys for good."""
-        return self._command("erase", target=self)
+        self._command("erase", target=self)
 
     def reveal(self) -> None:
         """Show files or folders in a window of Finder. SAFE, changes the view only."""
-        return self._command("reveal", target=self)
+        self._command("reveal", target=self)
 
     def update(
         self, *, necessity: bool | None = None, registering_applications: bool | None = None
@@ -441,7 +441,7 @@ class Commands(Reference):
             necessity: Whether to refresh only what changed.
             registering_applications: Whether to register applications.
         """
-        return self._command(
+        self._command(
             "update",
             target=self,
             necessity=necessity,
@@ -486,23 +486,23 @@ class Application(Commands, Object):
 
     def quit(self) -> None:
         """Quit Finder. DANGEROUS, ends the app, unsaved work may be lost."""
-        return self._command("quit")
+        self._command("quit")
 
     def copy(self) -> None:
         """Copy what is selected in Finder to the clipboard. MODIFY, edits or uses the clipboard."""
-        return self._command("copy")
+        self._command("copy")
 
     def restart(self) -> None:
         """Restart the computer. DANGEROUS, restarts the computer."""
-        return self._command("restart")
+        self._command("restart")
 
     def shut_down(self) -> None:
         """Shut the computer down. DANGEROUS, shuts the computer down."""
-        return self._command("shut_down")
+        self._command("shut_down")
 
     def sleep(self) -> None:
         """Let the computer sleep. MODIFY, puts the computer to sleep."""
-        return self._command("sleep")
+        self._command("sleep")
 
     if TYPE_CHECKING:
 

@@ -75,15 +75,15 @@ class Commands(Reference):
             in_: Where to save it.
             as_: The file format to write.
         """
-        return self._command("save", target=self, in_=in_, as_=as_)
+        self._command("save", target=self, in_=in_, as_=as_)
 
     def close(self) -> None:
         """Close documents, windows or tabs of Google Chrome. MODIFY, closes, unsaved work may be lost."""
-        return self._command("close", target=self)
+        self._command("close", target=self)
 
     def delete(self) -> None:
         """Delete objects of Google Chrome. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
@@ -112,51 +112,51 @@ class Commands(Reference):
 
     def print(self) -> None:
         """Print files or objects with Google Chrome. MODIFY, prints."""
-        return self._command("print", target=self)
+        self._command("print", target=self)
 
     def reload(self) -> None:
         """Reload one or more tabs in Google Chrome. MODIFY, changes something."""
-        return self._command("reload", target=self)
+        self._command("reload", target=self)
 
     def go_back(self) -> None:
         """Go back one page in a tab of Google Chrome. SAFE, plays or navigates."""
-        return self._command("go_back", target=self)
+        self._command("go_back", target=self)
 
     def go_forward(self) -> None:
         """Go forward one page in a tab of Google Chrome. SAFE, plays or navigates."""
-        return self._command("go_forward", target=self)
+        self._command("go_forward", target=self)
 
     def select_all(self) -> None:
         """Select all of the page in a tab of Google Chrome. SAFE, changes the view only."""
-        return self._command("select_all", target=self)
+        self._command("select_all", target=self)
 
     def cut_selection(self) -> None:
         """Cut the selection of one or more tabs in Google Chrome. MODIFY, changes something."""
-        return self._command("cut_selection", target=self)
+        self._command("cut_selection", target=self)
 
     def copy_selection(self) -> None:
         """Copy the selection of one or more tabs in Google Chrome. MODIFY, makes something new."""
-        return self._command("copy_selection", target=self)
+        self._command("copy_selection", target=self)
 
     def paste_selection(self) -> None:
         """Paste the selection of one or more tabs in Google Chrome. MODIFY, changes something."""
-        return self._command("paste_selection", target=self)
+        self._command("paste_selection", target=self)
 
     def undo(self) -> None:
         """Undo the latest change in a tab of Google Chrome. MODIFY, changes something."""
-        return self._command("undo", target=self)
+        self._command("undo", target=self)
 
     def redo(self) -> None:
         """Do the latest change again in a tab of Google Chrome. MODIFY, changes something."""
-        return self._command("redo", target=self)
+        self._command("redo", target=self)
 
     def stop(self) -> None:
         """Stop loading one or more tabs in Google Chrome. SAFE, plays or navigates."""
-        return self._command("stop", target=self)
+        self._command("stop", target=self)
 
     def view_source(self) -> None:
         """Show the source of the page in a tab of Google Chrome. SAFE, changes the view only."""
-        return self._command("view_source", target=self)
+        self._command("view_source", target=self)
 
     def execute(self, *, javascript: str) -> Any:
         """Run JavaScript in a tab of Chrome. DANGEROUS, code in pages where the user is logged in.
@@ -187,11 +187,11 @@ class Application(Commands, Object):
         Args:
             target: Which files to open.
         """
-        return self._command("open", target=target)
+        self._command("open", target=target)
 
     def quit(self) -> None:
         """Quit Google Chrome. DANGEROUS, ends the app, unsaved work may be lost."""
-        return self._command("quit")
+        self._command("quit")
 
     if TYPE_CHECKING:
 

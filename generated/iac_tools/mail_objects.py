@@ -290,7 +290,7 @@ class Commands(Reference):
             saving: Whether to save changes first.
             saving_in: Where to save the changes.
         """
-        return self._command("close", target=self, saving=saving, saving_in=saving_in)
+        self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: SaveableFileFormat | None = None) -> None:
         """Save documents of Mail. MODIFY, writes a file.
@@ -299,7 +299,7 @@ class Commands(Reference):
             in_: Where to save it.
             as_: The file format to write.
         """
-        return self._command("save", target=self, in_=in_, as_=as_)
+        self._command("save", target=self, in_=in_, as_=as_)
 
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
@@ -310,13 +310,13 @@ class Commands(Reference):
             with_properties: Settings to use, by name.
             print_dialog: Whether to show the print dialog.
         """
-        return self._command(
+        self._command(
             "print", target=self, with_properties=with_properties, print_dialog=print_dialog
         )
 
     def delete(self) -> None:
         """Delete objects of Mail. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
@@ -327,7 +327,7 @@ class Commands(Reference):
             to: Where to put it.
             with_properties: Properties to change in the copy, by name.
         """
-        return self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Reference) -> None:
         """Move objects of Mail to another place. MODIFY, moves.
@@ -335,7 +335,7 @@ class Commands(Reference):
         Args:
             to: Where to put it.
         """
-        return self._command("move", target=self, to=to)
+        self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
@@ -423,7 +423,7 @@ class Application(Commands, Object):
         Args:
             saving: Whether to save changes first.
         """
-        return self._command("quit", saving=saving)
+        self._command("quit", saving=saving)
 
     def check_for_new_mail(self, *, for_: Account | None = None) -> None:
         """Check for new mail now, in one account or all. SAFE, fetches what Mail fetches by itself a
@@ -432,7 +432,7 @@ class Application(Commands, Object):
         Args:
             for_: The account to check, such as accounts 0 all if left out.
         """
-        return self._command("check_for_new_mail", for_=for_)
+        self._command("check_for_new_mail", for_=for_)
 
     def extract_name_from(self, target: str) -> str:
         """Return the name in a full mail address. SAFE, a pure function of its text.
@@ -462,7 +462,7 @@ class Application(Commands, Object):
         Args:
             target: Which URL to open.
         """
-        return self._command("get_url", target=target)
+        self._command("get_url", target=target)
 
     def import_mail_mailbox(self, *, at: Path) -> None:
         """Import a mailbox file into Mail. MODIFY, makes something new.
@@ -470,7 +470,7 @@ class Application(Commands, Object):
         Args:
             at: The mailbox to import, an absolute path or .
         """
-        return self._command("import_mail_mailbox", at=at)
+        self._command("import_mail_mailbox", at=at)
 
     def mailto(self, target: str) -> None:
         """Start a new message from a mailto URL in Mail. MODIFY, makes something new.
@@ -478,7 +478,7 @@ class Application(Commands, Object):
         Args:
             target: The mailto URL, with address and subject.
         """
-        return self._command("mailto", target=target)
+        self._command("mailto", target=target)
 
     def synchronize(self, *, with_: Account) -> None:
         """Synchronize an IMAP account of Mail with its server. MODIFY, changes something.
@@ -486,7 +486,7 @@ class Application(Commands, Object):
         Args:
             with_: Which account to synchronize with.
         """
-        return self._command("synchronize", with_=with_)
+        self._command("synchronize", with_=with_)
 
     if TYPE_CHECKING:
 

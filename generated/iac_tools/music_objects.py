@@ -272,7 +272,7 @@ class Commands(Reference):
             kind: The kind of list to print.
             theme: The theme to print with.
         """
-        return self._command(
+        self._command(
             "print",
             target=self,
             print_dialog=print_dialog,
@@ -283,11 +283,11 @@ class Commands(Reference):
 
     def close(self) -> None:
         """Close documents, windows or tabs of Music. MODIFY, closes, unsaved work may be lost."""
-        return self._command("close", target=self)
+        self._command("close", target=self)
 
     def delete(self) -> None:
         """Delete objects of Music. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(self, *, to: Reference | None = None) -> Any:
         """Duplicate objects of Music. MODIFY, makes a copy.
@@ -302,11 +302,11 @@ class Commands(Reference):
 
     def open(self) -> None:
         """Open files or objects in Music. MODIFY, opens a document."""
-        return self._command("open", target=self)
+        self._command("open", target=self)
 
     def save(self) -> None:
         """Save documents of Music. MODIFY, writes a file."""
-        return self._command("save", target=self)
+        self._command("save", target=self)
 
     def play(self, *, once: bool | None = None) -> None:
         """Play the current track, or a given track, playlist or file, in Music. SAFE, plays or
@@ -315,11 +315,11 @@ class Commands(Reference):
         Args:
             once: Whether to stop after it.
         """
-        return self._command("play", target=self, once=once)
+        self._command("play", target=self, once=once)
 
-    def select(self) -> None:
+    def select_(self) -> None:
         """Select one or more objects in Music. SAFE, changes the view only."""
-        return self._command("select", target=self)
+        self._command("select", target=self)
 
 
 class Item(Commands, Object):
@@ -335,7 +335,7 @@ class Item(Commands, Object):
 
     def download(self) -> None:
         """Download an item in Music. MODIFY, makes something new."""
-        return self._command("download", target=self)
+        self._command("download", target=self)
 
     def export(self, *, as_: Eexf | None = None, to: Path | None = None) -> str:
         """Export a source or a playlist from Music. MODIFY, makes something new.
@@ -351,7 +351,7 @@ class Item(Commands, Object):
 
     def reveal(self) -> None:
         """Reveal an item in Music. SAFE, changes the view only."""
-        return self._command("reveal", target=self)
+        self._command("reveal", target=self)
 
     if TYPE_CHECKING:
 
@@ -437,11 +437,11 @@ class Application(Commands, Object):
 
     def run(self) -> None:
         """Start Music. MODIFY, starts the app."""
-        return self._command("run")
+        self._command("run")
 
     def quit(self) -> None:
         """Quit Music. DANGEROUS, ends the app, unsaved work may be lost."""
-        return self._command("quit")
+        self._command("quit")
 
     def add(self, target: Sequence[Path], *, to: Reference | None = None) -> Track:
         """Add files to the library of Music. Returns the track. MODIFY, makes something new.
@@ -459,39 +459,39 @@ class Application(Commands, Object):
         """Go to the start of the current track in Music, or to the previous track. SAFE, plays or
         navigates.
         """
-        return self._command("back_track")
+        self._command("back_track")
 
     def fast_forward(self) -> None:
         """Move forward quickly in the current track of Music. SAFE, plays or navigates."""
-        return self._command("fast_forward")
+        self._command("fast_forward")
 
     def next_track(self) -> None:
         """Go on to the next track in Music. SAFE, plays or navigates."""
-        return self._command("next_track")
+        self._command("next_track")
 
     def pause(self) -> None:
         """Pause the playback of Music. SAFE, plays or navigates."""
-        return self._command("pause")
+        self._command("pause")
 
     def playpause(self) -> None:
         """Pause Music, or go on where it is paused. SAFE, plays or navigates."""
-        return self._command("playpause")
+        self._command("playpause")
 
     def previous_track(self) -> None:
         """Go back to the previous track in Music. SAFE, plays or navigates."""
-        return self._command("previous_track")
+        self._command("previous_track")
 
     def resume(self) -> None:
         """Go on at normal speed after moving fast in Music. SAFE, plays or navigates."""
-        return self._command("resume")
+        self._command("resume")
 
     def rewind(self) -> None:
         """Move back quickly in the current track of Music. SAFE, plays or navigates."""
-        return self._command("rewind")
+        self._command("rewind")
 
     def stop(self) -> None:
         """Stop the playback of Music. SAFE, plays or navigates."""
-        return self._command("stop")
+        self._command("stop")
 
     def open_location(self, target: str | None = None) -> None:
         """Open a stream or podcast of a URL in Music. MODIFY, opens a URL.
@@ -499,7 +499,7 @@ class Application(Commands, Object):
         Args:
             target: Which URL to open.
         """
-        return self._command("open_location", target=target)
+        self._command("open_location", target=target)
 
     if TYPE_CHECKING:
 
@@ -557,7 +557,7 @@ class Playlist(Item):
         Args:
             to: Where to put it.
         """
-        return self._command("move", target=self, to=to)
+        self._command("move", target=self, to=to)
 
     def search(self, *, for_: str, only: Esra | None = None) -> Track:
         """Search a playlist in Music. Returns the tracks found. SAFE, reads.
@@ -895,7 +895,7 @@ class FileTrack(Track):
 
     def refresh(self) -> None:
         """Read the tags of a file track in Music again. MODIFY, changes something."""
-        return self._command("refresh", target=self)
+        self._command("refresh", target=self)
 
     if TYPE_CHECKING:
 

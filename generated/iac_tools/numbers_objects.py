@@ -240,7 +240,7 @@ class Commands(Reference):
             saving: Whether to save changes first.
             saving_in: Where to save the changes.
         """
-        return self._command("close", target=self, saving=saving, saving_in=saving_in)
+        self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: SaveableFileFormat | None = None) -> None:
         """Save documents of Numbers. MODIFY, writes a file.
@@ -249,7 +249,7 @@ class Commands(Reference):
             in_: Where to save it.
             as_: The file format to write.
         """
-        return self._command("save", target=self, in_=in_, as_=as_)
+        self._command("save", target=self, in_=in_, as_=as_)
 
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
@@ -260,13 +260,13 @@ class Commands(Reference):
             with_properties: Settings to use, by name.
             print_dialog: Whether to show the print dialog.
         """
-        return self._command(
+        self._command(
             "print", target=self, with_properties=with_properties, print_dialog=print_dialog
         )
 
     def delete(self) -> None:
         """Delete objects of Numbers. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
@@ -277,7 +277,7 @@ class Commands(Reference):
             to: Where to put it.
             with_properties: Properties to change in the copy, by name.
         """
-        return self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Reference) -> None:
         """Move objects of Numbers to another place. MODIFY, moves.
@@ -285,7 +285,7 @@ class Commands(Reference):
         Args:
             to: Where to put it.
         """
-        return self._command("move", target=self, to=to)
+        self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
@@ -315,7 +315,7 @@ class Application(Commands, Object):
         Args:
             saving: Whether to save changes first.
         """
-        return self._command("quit", saving=saving)
+        self._command("quit", saving=saving)
 
     if TYPE_CHECKING:
 
@@ -343,7 +343,7 @@ class Document(Commands, Object):
             as_: The file format to write.
             with_properties: Settings to use, by name.
         """
-        return self._command("export", target=self, to=to, as_=as_, with_properties=with_properties)
+        self._command("export", target=self, to=to, as_=as_, with_properties=with_properties)
 
     if TYPE_CHECKING:
 
@@ -750,11 +750,11 @@ class Table(IworkItem):
             direction: Whether to sort up or down.
             in_rows: The rows to sort, all if left out.
         """
-        return self._command("sort", target=self, by=by, direction=direction, in_rows=in_rows)
+        self._command("sort", target=self, by=by, direction=direction, in_rows=in_rows)
 
     def transpose(self) -> None:
         """Exchange the rows and columns of a table in Numbers. MODIFY, changes something."""
-        return self._command("transpose", target=self)
+        self._command("transpose", target=self)
 
     if TYPE_CHECKING:
 
@@ -824,15 +824,15 @@ class Range(Commands, Object):
 
     def clear(self) -> None:
         """Clear the contents of a range of cells in Numbers. DANGEROUS, destroys."""
-        return self._command("clear", target=self)
+        self._command("clear", target=self)
 
     def merge(self) -> None:
         """Merge the cells of a range in Numbers into one. MODIFY, changes something."""
-        return self._command("merge", target=self)
+        self._command("merge", target=self)
 
     def unmerge(self) -> None:
         """Split the merged cells of a range in Numbers. MODIFY, changes something."""
-        return self._command("unmerge", target=self)
+        self._command("unmerge", target=self)
 
     def add_column_after(self) -> Any:
         """Add a column after a range in Numbers. Returns an object. MODIFY, makes something new.
@@ -868,7 +868,7 @@ class Range(Commands, Object):
 
     def remove(self) -> None:
         """Remove rows or columns of a range in Numbers. DANGEROUS, deletes."""
-        return self._command("remove", target=self)
+        self._command("remove", target=self)
 
     if TYPE_CHECKING:
 

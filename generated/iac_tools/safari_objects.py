@@ -97,7 +97,7 @@ class Commands(Reference):
             saving: Whether to save changes first.
             saving_in: Where to save the changes.
         """
-        return self._command("close", target=self, saving=saving, saving_in=saving_in)
+        self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: Any = None) -> None:
         """Save documents of Safari. MODIFY, writes a file.
@@ -106,7 +106,7 @@ class Commands(Reference):
             in_: Where to save it.
             as_: The file format to write.
         """
-        return self._command("save", target=self, in_=in_, as_=as_)
+        self._command("save", target=self, in_=in_, as_=as_)
 
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
@@ -117,13 +117,13 @@ class Commands(Reference):
             with_properties: Settings to use, by name.
             print_dialog: Whether to show the print dialog.
         """
-        return self._command(
+        self._command(
             "print", target=self, with_properties=with_properties, print_dialog=print_dialog
         )
 
     def delete(self) -> None:
         """Delete objects of Safari. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
@@ -134,7 +134,7 @@ class Commands(Reference):
             to: Where to put it.
             with_properties: Properties to change in the copy, by name.
         """
-        return self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Reference) -> None:
         """Move objects of Safari to another place. MODIFY, moves.
@@ -142,7 +142,7 @@ class Commands(Reference):
         Args:
             to: Where to put it.
         """
-        return self._command("move", target=self, to=to)
+        self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
@@ -171,7 +171,7 @@ class Application(Commands, Object):
         Args:
             saving: Whether to save changes first.
         """
-        return self._command("quit", saving=saving)
+        self._command("quit", saving=saving)
 
     def add_reading_list_item(
         self, target: str, *, and_preview_text: str | None = None, with_title: str | None = None
@@ -183,7 +183,7 @@ class Application(Commands, Object):
             and_preview_text: The preview to show below the title.
             with_title: The title to show.
         """
-        return self._command(
+        self._command(
             "add_reading_list_item",
             target=target,
             and_preview_text=and_preview_text,
@@ -209,7 +209,7 @@ class Application(Commands, Object):
         Args:
             of: Which tab to send, such as windows 0 .tabs 0 .
         """
-        return self._command("email_contents", of=of)
+        self._command("email_contents", of=of)
 
     def search_the_web(self, *, in_: Document | Tab | None = None, for_: str) -> None:
         """Search the web in a tab of Safari. MODIFY, asks another computer.
@@ -218,11 +218,11 @@ class Application(Commands, Object):
             in_: The tab to show results in, such as windows 0 .tabs 0 .
             for_: The words to search for.
         """
-        return self._command("search_the_web", in_=in_, for_=for_)
+        self._command("search_the_web", in_=in_, for_=for_)
 
     def show_bookmarks(self) -> None:
         """Show the bookmarks in Safari. SAFE, changes the view only."""
-        return self._command("show_bookmarks")
+        self._command("show_bookmarks")
 
     if TYPE_CHECKING:
 
@@ -237,7 +237,7 @@ class Document(Commands, Object):
     file: Prop[Path] = Prop("file")
     source: Prop[str] = Prop("source")
     url: RwProp[str] = RwProp("url")
-    text_: Prop[str] = Prop("text")
+    text: Prop[str] = Prop("text")
 
     if TYPE_CHECKING:
 
@@ -303,7 +303,7 @@ class Tab(Commands, Object):
     source: Prop[str] = Prop("source")
     url: RwProp[str] = RwProp("url")
     index: Prop[float] = Prop("index")
-    text_: Prop[str] = Prop("text")
+    text: Prop[str] = Prop("text")
     visible: Prop[bool] = Prop("visible")
     name: Prop[str] = Prop("name")
     pid: Prop[float] = Prop("pid")
@@ -397,15 +397,15 @@ if TYPE_CHECKING:
         file: Path
         source: str
         url: str
-        text_: str
+        text: str
     class DocumentValues(MakeValues, total=False):
         name: str
         modified: bool
         file: Path
         source: str
         url: str
-        text_: str
-    DocumentName = Literal["name", "modified", "file", "source", "url", "text_"]
+        text: str
+    DocumentName = Literal["name", "modified", "file", "source", "url", "text"]
     class WindowRow(TypedDict):
         name: str
         id: int
@@ -439,7 +439,7 @@ if TYPE_CHECKING:
         source: str
         url: str
         index: float
-        text_: str
+        text: str
         visible: bool
         name: str
         pid: float
@@ -447,11 +447,11 @@ if TYPE_CHECKING:
         source: str
         url: str
         index: float
-        text_: str
+        text: str
         visible: bool
         name: str
         pid: float
-    TabName = Literal["source", "url", "index", "text_", "visible", "name", "pid"]
+    TabName = Literal["source", "url", "index", "text", "visible", "name", "pid"]
     class SourceproviderRow(TypedDict): ...
     class SourceproviderValues(MakeValues, total=False): ...
     SourceproviderName = str

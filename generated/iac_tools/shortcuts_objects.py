@@ -91,7 +91,7 @@ class Commands(Reference):
             saving: Whether to save changes first.
             saving_in: Where to save the changes.
         """
-        return self._command("close", target=self, saving=saving, saving_in=saving_in)
+        self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: Any = None) -> None:
         """Save documents of Shortcuts. MODIFY, writes a file.
@@ -100,7 +100,7 @@ class Commands(Reference):
             in_: Where to save it.
             as_: The file format to write.
         """
-        return self._command("save", target=self, in_=in_, as_=as_)
+        self._command("save", target=self, in_=in_, as_=as_)
 
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
@@ -111,13 +111,13 @@ class Commands(Reference):
             with_properties: Settings to use, by name.
             print_dialog: Whether to show the print dialog.
         """
-        return self._command(
+        self._command(
             "print", target=self, with_properties=with_properties, print_dialog=print_dialog
         )
 
     def delete(self) -> None:
         """Delete objects of Shortcuts. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
@@ -128,7 +128,7 @@ class Commands(Reference):
             to: Where to put it.
             with_properties: Properties to change in the copy, by name.
         """
-        return self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Reference) -> None:
         """Move objects of Shortcuts to another place. MODIFY, moves.
@@ -136,7 +136,7 @@ class Commands(Reference):
         Args:
             to: Where to put it.
         """
-        return self._command("move", target=self, to=to)
+        self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
@@ -167,7 +167,7 @@ class Application(Commands, Object):
         Args:
             saving: Whether to save changes first.
         """
-        return self._command("quit", saving=saving)
+        self._command("quit", saving=saving)
 
     if TYPE_CHECKING:
 

@@ -124,7 +124,7 @@ class Application(Object):
         Args:
             target: How many times to beep.
         """
-        return self._command("beep", target=target)
+        self._command("beep", target=target)
 
     def choose_application(
         self,
@@ -326,7 +326,7 @@ class Application(Object):
         Args:
             target: How many seconds to wait.
         """
-        return self._command("delay", target=target)
+        self._command("delay", target=target)
 
     def display_alert(
         self,
@@ -423,7 +423,7 @@ class Application(Object):
             subtitle: The subtitle to use.
             sound_name: The sound to play with it.
         """
-        return self._command(
+        self._command(
             "display_notification",
             text=text,
             with_title=with_title,
@@ -459,7 +459,7 @@ class Application(Object):
             waiting_until_completion: Whether to wait for its end.
             saving_to: The sound file to write instead of speaking.
         """
-        return self._command(
+        self._command(
             "say",
             text=text,
             displaying=displaying,
@@ -644,7 +644,7 @@ class Application(Object):
         Args:
             target: What to put on the clipboard.
         """
-        return self._command("set_the_clipboard_to", target=target)
+        self._command("set_the_clipboard_to", target=target)
 
     def the_clipboard(self, *, as_: type[Object] | str | None = None) -> Any:
         """Return the content of the clipboard. MODIFY, reads the clipboard, which may hold a password.
@@ -686,7 +686,7 @@ class Application(Object):
         Args:
             target: The number or path of the file.
         """
-        return self._command("close_access", target=target)
+        self._command("close_access", target=target)
 
     def read(
         self,
@@ -748,9 +748,7 @@ class Application(Object):
             for_: How many bytes to write.
             as_: The kind of data to write.
         """
-        return self._command(
-            "write", target=target, to=to, starting_at=starting_at, for_=for_, as_=as_
-        )
+        self._command("write", target=target, to=to, starting_at=starting_at, for_=for_, as_=as_)
 
     def get_eof(self, target: Any) -> int:
         """Return the length of a file in bytes. SAFE, reads.
@@ -770,7 +768,7 @@ class Application(Object):
             target: The path or number of the file.
             to: The new length in bytes.
         """
-        return self._command("set_eof", target=target, to=to)
+        self._command("set_eof", target=target, to=to)
 
     def load_script(self, target: Path) -> Any:
         """Load a compiled script from a file. DANGEROUS, runs code.
@@ -793,7 +791,7 @@ class Application(Object):
             in_: The file to write, an absolute path or .
             replacing: What to do with an existing file.
         """
-        return self._command("store_script", target=target, in_=in_, replacing=replacing)
+        self._command("store_script", target=target, in_=in_, replacing=replacing)
 
     def run_script(
         self, target: Any, *, with_parameters: Sequence[Any] | None = None, in_: str | None = None
@@ -923,7 +921,7 @@ class Application(Object):
             alert_volume: The volume of alerts, from 0 to 100.
             output_muted: Whether to mute the sound.
         """
-        return self._command(
+        self._command(
             "set_volume",
             target=target,
             output_volume=output_volume,
@@ -971,7 +969,7 @@ class Application(Object):
             target: Which URL to open.
             error_reporting: Whether to tell the user of errors.
         """
-        return self._command("open_location", target=target, error_reporting=error_reporting)
+        self._command("open_location", target=target, error_reporting=error_reporting)
 
     if TYPE_CHECKING:
 

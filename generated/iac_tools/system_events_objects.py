@@ -795,7 +795,7 @@ class Commands(Reference):
             saving: Whether to save changes first.
             saving_in: Where to save the changes.
         """
-        return self._command("close", target=self, saving=saving, saving_in=saving_in)
+        self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: File | None = None, as_: SaveableFileFormat | None = None) -> None:
         """Save documents of System Events. MODIFY, writes a file.
@@ -804,7 +804,7 @@ class Commands(Reference):
             in_: Where to save it.
             as_: The file format to write.
         """
-        return self._command("save", target=self, in_=in_, as_=as_)
+        self._command("save", target=self, in_=in_, as_=as_)
 
     def print(
         self, *, with_properties: PrintSettings_2 | None = None, print_dialog: bool | None = None
@@ -815,13 +815,13 @@ class Commands(Reference):
             with_properties: Settings to use, by name.
             print_dialog: Whether to show the print dialog.
         """
-        return self._command(
+        self._command(
             "print", target=self, with_properties=with_properties, print_dialog=print_dialog
         )
 
     def delete(self) -> None:
         """Delete objects of System Events. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
@@ -832,7 +832,7 @@ class Commands(Reference):
             to: Where to put it.
             with_properties: Properties to change in the copy, by name.
         """
-        return self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Reference | str) -> DiskItem | ListOf[DiskItem]:
         """Move objects of System Events to another place. MODIFY, moves.
@@ -957,11 +957,11 @@ class Application(Commands, Object):
         Args:
             saving: Whether to save changes first.
         """
-        return self._command("quit", saving=saving)
+        self._command("quit", saving=saving)
 
     def abort_transaction(self) -> None:
         """Drop the changes of the open transaction in System Events. MODIFY, groups or drops changes."""
-        return self._command("abort_transaction")
+        self._command("abort_transaction")
 
     def begin_transaction(self) -> int:
         """Begin a transaction in System Events. Returns its number. MODIFY, groups or drops changes.
@@ -973,11 +973,11 @@ class Application(Commands, Object):
 
     def end_transaction(self) -> None:
         """End the open transaction in System Events. MODIFY, groups or drops changes."""
-        return self._command("end_transaction")
+        self._command("end_transaction")
 
     def log_out(self) -> None:
         """Log the user out of the Mac. DANGEROUS, logs the user out."""
-        return self._command("log_out")
+        self._command("log_out")
 
     def restart(self, *, state_saving_preference: bool | None = None) -> None:
         """Restart the computer. DANGEROUS, restarts the computer.
@@ -985,7 +985,7 @@ class Application(Commands, Object):
         Args:
             state_saving_preference: Whether to open the same windows afterwards.
         """
-        return self._command("restart", state_saving_preference=state_saving_preference)
+        self._command("restart", state_saving_preference=state_saving_preference)
 
     def shut_down(self, *, state_saving_preference: bool | None = None) -> None:
         """Shut the computer down. DANGEROUS, shuts the computer down.
@@ -993,11 +993,11 @@ class Application(Commands, Object):
         Args:
             state_saving_preference: Whether to open the same windows afterwards.
         """
-        return self._command("shut_down", state_saving_preference=state_saving_preference)
+        self._command("shut_down", state_saving_preference=state_saving_preference)
 
     def sleep(self) -> None:
         """Let the computer sleep. MODIFY, puts the computer to sleep."""
-        return self._command("sleep")
+        self._command("sleep")
 
     def click(
         self, target: UiElement | None = None, *, at: Sequence[float] | None = None
@@ -1024,7 +1024,7 @@ class Application(Commands, Object):
             target: Codes of the keys, such as 36 for return.
             using: Keys held down, such as command down.
         """
-        return self._command("key_code", target=target, using=using)
+        self._command("key_code", target=target, using=using)
 
     def keystroke(self, target: str, *, using: Emds | Sequence[Emds] | None = None) -> None:
         """Type text in the app that is in front, as on the keyboard. DANGEROUS, types keys.
@@ -1033,7 +1033,7 @@ class Application(Commands, Object):
             target: The text to type.
             using: Keys held down, such as command down.
         """
-        return self._command("keystroke", target=target, using=using)
+        self._command("keystroke", target=target, using=using)
 
     if TYPE_CHECKING:
 
@@ -1498,11 +1498,11 @@ class ScreenSaver(Commands, Object):
 
     def start(self) -> None:
         """Start the screen saver. SAFE, changes the view only."""
-        return self._command("start", target=self)
+        self._command("start", target=self)
 
     def stop(self) -> None:
         """Stop the screen saver. DANGEROUS, shows an unattended screen."""
-        return self._command("stop", target=self)
+        self._command("stop", target=self)
 
     if TYPE_CHECKING:
 
@@ -1534,11 +1534,11 @@ class ScreenSaverPreferencesObject(Commands, Object):
 
     def start(self) -> None:
         """Start the screen saver. SAFE, changes the view only."""
-        return self._command("start", target=self)
+        self._command("start", target=self)
 
     def stop(self) -> None:
         """Stop the screen saver. DANGEROUS, shows an unattended screen."""
-        return self._command("stop", target=self)
+        self._command("stop", target=self)
 
     if TYPE_CHECKING:
 
@@ -1994,7 +1994,7 @@ class UiElement(Commands, Object):
         """
         return self._command("click", target=self, at=at)
 
-    def select(self) -> UiElement:
+    def select_(self) -> UiElement:
         """Select a control of an app. Returns the control. MODIFY, selects in any app, which may act.
 
         Returns:
@@ -3076,7 +3076,7 @@ class PropertyListItem(Commands, Object):
 
     kind: Prop[str] = Prop("kind")
     name: Prop[str] = Prop("name")
-    text_: RwProp[str] = RwProp("text")
+    text: RwProp[str] = RwProp("text")
     value: RwProp[Any] = RwProp("value")
     contents: Prop[str | PropertyListItem | PropertyListFile | File] = Prop("contents")
     property_list_items: Elements[PropertyListItems] = Elements(
@@ -3134,7 +3134,7 @@ class XmlData(Commands, Object):
 
     id: Prop[str] = Prop("id")
     name: RwProp[str] = RwProp("name")
-    text_: RwProp[str] = RwProp("text")
+    text: RwProp[str] = RwProp("text")
     xml_elements: Elements[XmlElements] = Elements("xmlElements", "XML element")
 
     if TYPE_CHECKING:
@@ -4461,16 +4461,16 @@ if TYPE_CHECKING:
     class PropertyListItemRow(TypedDict):
         kind: str
         name: str
-        text_: str
+        text: str
         value: Any
         contents: str | PropertyListItem | PropertyListFile | File
     class PropertyListItemValues(MakeValues, total=False):
         kind: type[Object] | str
         name: str
-        text_: str
+        text: str
         value: Any
         contents: str | PropertyListItem | PropertyListFile | File
-    PropertyListItemName = Literal["kind", "name", "text_", "value", "contents"]
+    PropertyListItemName = Literal["kind", "name", "text", "value", "contents"]
     class XmlAttributeRow(TypedDict):
         name: str
         value: bool | datetime | List | float | dict[str, Any] | str
@@ -4481,12 +4481,12 @@ if TYPE_CHECKING:
     class XmlDataRow(TypedDict):
         id: str
         name: str
-        text_: str
+        text: str
     class XmlDataValues(MakeValues, total=False):
         id: str
         name: str
-        text_: str
-    XmlDataName = Literal["id", "name", "text_"]
+        text: str
+    XmlDataName = Literal["id", "name", "text"]
     class XmlElementRow(TypedDict):
         id: str
         name: str

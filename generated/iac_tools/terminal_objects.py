@@ -74,7 +74,7 @@ class Commands(Reference):
             saving: Whether to save changes first.
             saving_in: Where to save the changes.
         """
-        return self._command("close", target=self, saving=saving, saving_in=saving_in)
+        self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None) -> None:
         """Save documents of Terminal. MODIFY, writes a file.
@@ -82,7 +82,7 @@ class Commands(Reference):
         Args:
             in_: Where to save it.
         """
-        return self._command("save", target=self, in_=in_)
+        self._command("save", target=self, in_=in_)
 
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
@@ -93,13 +93,13 @@ class Commands(Reference):
             with_properties: Settings to use, by name.
             print_dialog: Whether to show the print dialog.
         """
-        return self._command(
+        self._command(
             "print", target=self, with_properties=with_properties, print_dialog=print_dialog
         )
 
     def delete(self) -> None:
         """Delete objects of Terminal. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(self, *, to: Reference, with_properties: Mapping[str, Any] | None = None) -> None:
         """Duplicate objects of Terminal. MODIFY, makes a copy.
@@ -108,7 +108,7 @@ class Commands(Reference):
             to: Where to put it.
             with_properties: Properties to change in the copy, by name.
         """
-        return self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Reference) -> None:
         """Move objects of Terminal to another place. MODIFY, moves.
@@ -116,7 +116,7 @@ class Commands(Reference):
         Args:
             to: Where to put it.
         """
-        return self._command("move", target=self, to=to)
+        self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
@@ -136,7 +136,7 @@ class Application(Commands, Object):
         Args:
             target: Which files to open.
         """
-        return self._command("open", target=target)
+        self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
         """Quit Terminal. DANGEROUS, ends the app, unsaved work may be lost.
@@ -144,7 +144,7 @@ class Application(Commands, Object):
         Args:
             saving: Whether to save changes first.
         """
-        return self._command("quit", saving=saving)
+        self._command("quit", saving=saving)
 
     def do_script(self, command: str | None = None, *, in_: Any = None) -> Tab:
         """Run a shell command in a window or tab of Terminal. DANGEROUS, it is the shell.

@@ -129,11 +129,11 @@ class Commands(Reference):
             saving: Whether to save changes first.
             saving_in: Where to save the changes.
         """
-        return self._command("close", target=self, saving=saving, saving_in=saving_in)
+        self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def delete(self) -> None:
         """Delete objects of TextEdit. DANGEROUS, deletes."""
-        return self._command("delete", target=self)
+        self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
@@ -144,7 +144,7 @@ class Commands(Reference):
             to: Where to put it.
             with_properties: Properties to change in the copy, by name.
         """
-        return self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Reference) -> None:
         """Move objects of TextEdit to another place. MODIFY, moves.
@@ -152,7 +152,7 @@ class Commands(Reference):
         Args:
             to: Where to put it.
         """
-        return self._command("move", target=self, to=to)
+        self._command("move", target=self, to=to)
 
     def save(self, *, as_: str | None = None, in_: Path | None = None) -> None:
         """Save documents of TextEdit. MODIFY, writes a file.
@@ -161,7 +161,7 @@ class Commands(Reference):
             as_: The file format to write.
             in_: Where to save it.
         """
-        return self._command("save", target=self, as_=as_, in_=in_)
+        self._command("save", target=self, as_=as_, in_=in_)
 
 
 class Item(Commands, Object):
@@ -209,7 +209,7 @@ class Application(Item):
             print_dialog: Whether to show the print dialog.
             with_properties: Settings to use, by name.
         """
-        return self._command(
+        self._command(
             "print", target=target, print_dialog=print_dialog, with_properties=with_properties
         )
 
@@ -219,7 +219,7 @@ class Application(Item):
         Args:
             saving: Whether to save changes first.
         """
-        return self._command("quit", saving=saving)
+        self._command("quit", saving=saving)
 
     if TYPE_CHECKING:
 
@@ -240,7 +240,7 @@ class Document(Item):
     modified: Prop[bool] = Prop("modified")
     name: RwProp[str] = RwProp("name")
     path: RwProp[str] = RwProp("path")
-    text_: RwTextOne[SettableText] = RwTextOne("text", "text")
+    text: RwTextOne[SettableText] = RwTextOne("text", "text")
 
     if TYPE_CHECKING:
 
@@ -512,13 +512,13 @@ if TYPE_CHECKING:
         modified: bool
         name: str
         path: str
-        text_: str
+        text: str
     class DocumentValues(ItemValues, total=False):
         modified: bool
         name: str
         path: str
-        text_: str
-    DocumentName = Literal["modified", "name", "path", "text_"] | ItemName
+        text: str
+    DocumentName = Literal["modified", "name", "path", "text"] | ItemName
     class WindowRow(ItemRow):
         bounds: Rect
         closeable: bool

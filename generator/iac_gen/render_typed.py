@@ -162,6 +162,7 @@ def _method(one: Method) -> dict[str, Any]:
         "name": identifier(one.name),
         "signature": SourceText(", ".join(one.signature)),
         "returns": SourceText(one.returns),
+        "answers": one.returns != "None",
         "doc": docstring(replace(one.tool, parameters=one.parameters)),
         "call": SourceText(", ".join([str(literal(one.tool.function)), *given])),
     }

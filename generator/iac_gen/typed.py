@@ -64,7 +64,8 @@ _RESERVED_TYPES: Final = frozenset(
 )  # fmt: skip
 _BUILTIN: Final = frozenset({"str", "int", "float", "bool", "type", "dict", "datetime"})
 """Names that an attribute would take from the annotations after it."""
-_OBJECT_API: Final = frozenset({"get", "exists", "text", "child", "taken", "single", "set", "place"})
+_OBJECT_API: Final = frozenset({"get", "exists", "set"})
+_ITEMS_API: Final = frozenset({"by_id", "count", "first", "last", "make", "select"})
 
 
 def _attribute(term: str, code: str) -> str:
@@ -407,7 +408,7 @@ class _Builder:
             parts = alternatives(direct.row.type) if direct else []
             plain = [part for part in parts if not part.startswith("list of ")] or parts
             name = tool.function.rstrip("_")
-            bad = keyword.iskeyword(name) or name in attributes | _OBJECT_API | _BUILTIN
+            bad = keyword.iskeyword(name) or name in attributes | _OBJECT_API | _ITEMS_API | _BUILTIN
             name = f"{name}_" if bad else name
             terms = [part for part in plain if self._is_object(part)]
             if direct and "specifier" in parts:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
 
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.words import fold, text_literal
@@ -40,6 +40,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 _SUFFIX: Final = "_objects"
 APPLICATION: Final = "application"
+_SAID: Final = ("type", "message", "suggestion")
 
 
 class Home:
@@ -53,6 +54,7 @@ class Home:
         self.fields: Mapping[str, str] = getattr(here, "FIELDS", {})
         self.terms = {cls: term for term, (cls, _) in self.objects.items()}
         self._settable: dict[str, type[Object]] = {}
+        self._members: dict[type[Object], dict[str, str]] = {}
 
     @property
     def tables(self) -> Any:
@@ -91,11 +93,17 @@ class Home:
 
     def members(self, owner: "type[Object]") -> Mapping[str, str]:
         """Return Python name -> JavaScript name of the properties and elements of a class."""
-        return _members(owner)
+        if owner not in self._members:
+            rows: dict[str, str] = {}
+            for cls in reversed(owner.__mro__):
+                named = ((name, getattr(row, "name", None)) for name, row in vars(cls).items())
+                rows |= {name: jxa for name, jxa in named if isinstance(jxa, str)}
+            self._members[owner] = rows
+        return self._members[owner]
 
     def python_names(self, owner: "type[Object]") -> Mapping[str, str]:
         """Return folded name -> Python name of the properties of a class."""
-        return _python_names(owner)
+        return {fold(jxa): name for name, jxa in self.members(owner).items()}
 
     def object(self, text: str) -> "Object":
         """Return the object that an answer names."""
@@ -104,7 +112,8 @@ class Home:
         found = AppReader(self.tables, strict=False).reference(text)
         known = [term for term in found.classes or () if term in self.objects]
         if not known:
-            return type("Object", (Object,), {"__module__": self.name})(text)
+            other: type[Object] = type("Object", (Object,), {"__module__": self.name})
+            return other(text)
         return self.class_of(known[0])("" if known[0] == text == APPLICATION else text)
 
     def made(self, value: Any, kind: str) -> Any:
@@ -124,35 +133,21 @@ def home_of(owner: type) -> Home:
     return _home(owner.__module__)
 
 
-@cache
-def _members(owner: type) -> dict[str, str]:
-    rows: dict[str, str] = {}
-    for cls in reversed(owner.__mro__):
-        names = ((name, getattr(row, "name", None)) for name, row in vars(cls).items())
-        rows |= {name: jxa for name, jxa in names if isinstance(jxa, str) and name[0] != "_"}
-    return rows
-
-
-@cache
-def _python_names(owner: type) -> dict[str, str]:
-    return {fold(jxa): name for name, jxa in _members(owner).items()}
-
-
 class Reference:
-    """What names something in an app: `text` is the reference that the app's tools take."""
+    """What names something in an app: its text is the reference that the app's tools take."""
 
-    __slots__ = ("text",)
+    __slots__ = ("_ref",)
 
     def __init__(self, text: str = "") -> None:
-        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "_ref", text)
 
-    text: str
+    _ref: str
 
-    def child(self, name: str) -> str:
+    def _child(self, name: str) -> str:
         """Return the text of the reference to what is called `name` in it."""
         if not name.isidentifier():
-            return f"{self.text}[{text_literal(name)}]"
-        return f"{self.text}.{name}" if self.text else name
+            return f"{self._ref}[{text_literal(name)}]"
+        return f"{self._ref}.{name}" if self._ref else name
 
     def _command(self, name: str, /, **arguments: object) -> R:  # type: ignore[type-var]
         """Call a command of the app, and return its answer in the types of the layer."""
@@ -176,8 +171,8 @@ class Reference:
         spec = spec_of(function) if function else None
         try:
             if function is not None and spec is not None and spec.event == "coredoex":
-                return bool(function(self.text or APPLICATION))
-            home.function("get")(target=[self.child("class")])
+                return bool(function(self._ref or APPLICATION))
+            home.function("get")(target=[self._child("class")])
         except ToolError as error:
             if error.type != "NOT_FOUND":
                 raise
@@ -190,14 +185,14 @@ class Reference:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Reference):
             return NotImplemented
-        return self._home is other._home and self.text == other.text
+        return self._home is other._home and self._ref == other._ref
 
     def __hash__(self) -> int:
-        return hash(self.text)
+        return hash(self._ref)
 
     def __str__(self) -> str:
         """Return the reference as the tools take it."""
-        return self.text or APPLICATION
+        return self._ref or APPLICATION
 
     def __repr__(self) -> str:
         """Return the line of JavaScript that names it."""
@@ -207,9 +202,9 @@ class Reference:
         home = self._home
         root = f"Application({text_literal(home.module.APP.id)})"
         try:
-            return steps_text(AppReader(home.tables).reference(self.text).steps, root)
+            return steps_text(AppReader(home.tables).reference(self._ref).steps, root)
         except InvalidParameterError:
-            return f"{root}.{self.text}"
+            return f"{root}.{self._ref}"
 
 
 class Readable(Reference, Generic[T_co]):
@@ -218,15 +213,15 @@ class Readable(Reference, Generic[T_co]):
     __slots__ = ()
 
     @property
-    def single(self) -> bool:
+    def _single(self) -> bool:
         """Say whether its own reference reads it, alone or among others."""
         return True
 
-    def get(self) -> T_co:
+    def _read(self) -> T_co:
         """Read it: one exchange."""
         raise NotImplementedError
 
-    def taken(self, answer: Any) -> T_co:
+    def _taken(self, answer: Any) -> T_co:
         """Return the answer to a read in its type."""
         raise NotImplementedError
 
@@ -234,44 +229,47 @@ class Readable(Reference, Generic[T_co]):
 class Value(Readable[T_co]):
     """A property of an object: call it to read."""
 
-    __slots__ = ("name", "owner")
+    __slots__ = ("_name", "_owner")
 
     def __init__(self, owner: "Object", name: str) -> None:
-        super().__init__(owner.child(name))
-        object.__setattr__(self, "owner", owner)
-        object.__setattr__(self, "name", name)
+        super().__init__(owner._child(name))
+        object.__setattr__(self, "_owner", owner)
+        object.__setattr__(self, "_name", name)
 
-    owner: "Object"
-    name: str
+    _owner: "Object"
+    _name: str
 
     @property
     def _home(self) -> Home:
-        return home_of(type(self.owner))
+        return home_of(type(self._owner))
+
+    def _read(self) -> T_co:
+        get = self._home.function("get")
+        if self._single:
+            return self._taken(get(target=self._ref))
+        rows = get(target=str(self._owner), properties=[self._name])
+        return self._taken(next(iter(rows.values())))
 
     def get(self) -> T_co:
         """Read it: one exchange."""
-        get = self._home.function("get")
-        if self.single:
-            return self.taken(get(target=self.text))
-        rows = get(target=str(self.owner), properties=[self.name])
-        return self.taken(next(iter(rows.values())))
+        return self._read()
 
     __call__ = get
 
     @property
-    def single(self) -> bool:
+    def _single(self) -> bool:
         from iac_runtime.language.terms import object_classes
 
         # Read by its own reference an object answers all that it has.
         return object_classes(self._kind(), self._home.tables) == ()
 
-    def taken(self, answer: Any) -> T_co:
+    def _taken(self, answer: Any) -> T_co:
         return cast(T_co, self._home.made(answer, self._kind()))
 
     def _kind(self) -> str:
         home = self._home
-        term = home.terms.get(type(self.owner), APPLICATION)
-        row = home.tables.find_property(term, self.name)
+        term = home.terms.get(type(self._owner), APPLICATION)
+        row = home.tables.find_property(term, self._name)
         return row.type if row is not None else "any"
 
 
@@ -282,7 +280,7 @@ class RwValue(Value[T]):
 
     def set(self, value: T, /) -> None:
         """Give the property another value."""
-        _set(self.owner, self.name, value)
+        _set(self._owner, self._name, value)
 
 
 class Object(Reference):
@@ -305,27 +303,32 @@ class TextObject(Object, Readable[str]):
 
     __slots__ = ()
 
-    def get(self) -> str:
+    def _read(self) -> str:
+        return self._taken(self._home.function("get")(target=self._ref))
+
+    def __call__(self) -> str:
         """Read the text."""
-        return self.taken(self._home.function("get")(target=self.text))
+        return self._read()
 
-    __call__ = get
+    if not TYPE_CHECKING:
+        # A class that inherits from one with a row says so of its `get`.
+        get = __call__
 
-    def taken(self, answer: Any) -> str:
+    def _taken(self, answer: Any) -> str:
         return cast(str, answer)
 
 
 class Settable(Reference, Generic[T_contra]):
     """What a property holds that can be set."""
 
-    __slots__ = ("place",)
+    __slots__ = ("_place",)
 
-    place: tuple[Object, str]
+    _place: tuple[Object, str]
     """The owner and the JavaScript name of the property."""
 
     def set(self, value: T_contra, /) -> None:
         """Put another object, or text, into the property."""
-        _set(*self.place, value)
+        _set(*self._place, value)
 
 
 def _set(owner: Object, name: str, value: object) -> None:
@@ -366,20 +369,20 @@ def read(*values: Readable[Any]) -> tuple[Any, ...]:
     found: dict[int, Any] = {}
     groups: dict[Home, list[int]] = {}
     for place, value in enumerate(values):
-        if value.single:
+        if value._single:
             groups.setdefault(value._home, []).append(place)
         else:
-            found[place] = value.get()
+            found[place] = value._read()
     for home, places in groups.items():
-        rows = home.function("get")(target=[values[place].text for place in places])
+        rows = home.function("get")(target=[values[place]._ref for place in places])
         for place, row in zip(places, rows, strict=True):
             if "error" in row:
                 raise _error(row["error"])
-            found[place] = values[place].taken(row["value"])
+            found[place] = values[place]._taken(row["value"])
     return tuple(found[place] for place in range(len(values)))
 
 
 def _error(facts: Mapping[str, Any]) -> ToolError:
     """Return the error that a row of a read carries."""
-    more = {key: facts.get(key) for key in ("app", "command", "number", "original")}
+    more: dict[str, Any] = {key: value for key, value in facts.items() if key not in _SAID}
     return ToolError(facts["type"], facts["message"], facts.get("suggestion", ""), **more)

@@ -32,22 +32,22 @@ class Part(NamedTuple):
 class Items(Reference, Generic[T]):
     """The elements of one class that an object contains; nothing is sent until they are read."""
 
-    __slots__ = ("base", "name", "of", "part", "term")
+    __slots__ = ("_base", "_name", "_of", "_part", "_term")
 
-    base: str
-    of: str
-    name: str
-    term: str
-    part: Part
+    _base: str
+    _of: str
+    _name: str
+    _term: str
+    _part: Part
 
     def __init__(self, of: str, name: str, term: str, part: Part = Part()) -> None:  # noqa: B008
-        text = Reference(of).child(name)
+        text = Reference(of)._child(name)
         if part.where is not None:
             text += f".whose({_literal(part.where)})"
         # No tool takes a slice as a reference: what is done to one is done to its objects.
         cut = f".slice({part.start}, {part.stop})" if part.start or part.stop is not None else ""
         super().__init__(text + cut)
-        rows = (("of", of), ("name", name), ("term", term), ("part", part), ("base", text))
+        rows = (("_of", of), ("_name", name), ("_term", term), ("_part", part), ("_base", text))
         for key, value in rows:
             object.__setattr__(self, key, value)
 
@@ -70,7 +70,7 @@ class Items(Reference, Generic[T]):
             return self._slice(key)
         if isinstance(key, str):
             return self._one(f"[{text_literal(key)}]")
-        part = self.part
+        part = self._part
         if key < 0 and part.stop is not None:
             raise InvalidParameterError("A slice has no position from its end; count from 0.")
         if part.stop is not None and key >= part.stop - part.start:
@@ -94,18 +94,18 @@ class Items(Reference, Generic[T]):
 
     def count(self) -> int:
         """Ask how many there are."""
-        part = self.part
+        part = self._part
         found: int = self._home.function("count")(**self._where())
         end = found if part.stop is None else min(found, part.stop)
         return max(end - part.start, 0)
 
     def get(self) -> list[T]:
         """Return the objects that are there now, each by its id where the app has ids."""
-        return list(self._objects(self._rows([], self.part.start, self.part.limit)))
+        return list(self._objects(self._rows([], self._part.start, self._part.limit)))
 
     def __iter__(self) -> Iterator[T]:
         """Yield the objects, asked for in batches; each is named by its id where it has one."""
-        size, part = _FIRST, self.part
+        size, part = _FIRST, self._part
         at = part.start
         while part.stop is None or at < part.stop:
             wanted = size if part.stop is None else min(size, part.stop - at)
@@ -115,7 +115,7 @@ class Items(Reference, Generic[T]):
                 return
             at, size = at + wanted, size * _GROWTH
 
-    def select(
+    def _select(
         self,
         *names: str,
         order: Sequence[str] = (),
@@ -134,7 +134,7 @@ class Items(Reference, Generic[T]):
 
         held = self._held
         known = self._home.members(held)
-        start, most = self.part.start + offset, self.part.limit
+        start, most = self._part.start + offset, self._part.limit
         if most is not None:
             most = max(most - offset, 0)
             limit = most if limit is None else min(limit, most)
@@ -148,7 +148,7 @@ class Items(Reference, Generic[T]):
             rows.append({name: cells[name] for name in names} if names else cells)
         return Rows(rows, objects)
 
-    def make(self, **values: Any) -> T:
+    def _make(self, **values: Any) -> T:
         """Make one there, with these properties; return it."""
         from iac_runtime.objects.values import sent
 
@@ -157,11 +157,15 @@ class Items(Reference, Generic[T]):
         known = home.members(held)
         properties = {known[key]: sent(value) for key, value in values.items() if key in known}
         more = {key: sent(value) for key, value in values.items() if key not in known}
-        if self.of:
-            more["at"] = self.of
-        text = home.function("make")(element=self.term, properties=properties or None, **more)
+        if self._of:
+            more["at"] = self._of
+        text = home.function("make")(element=self._term, properties=properties or None, **more)
         made = home.object(text)
         return made  # type: ignore[return-value]
+
+    if not TYPE_CHECKING:
+        # Each generated collection says which names and values these take.
+        select, make = _select, _make
 
     def __bool__(self) -> bool:
         raise TypeError("Ask the app: .exists() or .count()")
@@ -174,32 +178,32 @@ class Items(Reference, Generic[T]):
 
     @property
     def _held(self) -> type[Object]:
-        return self._home.class_of(self.term)
+        return self._home.class_of(self._term)
 
     def _one(self, key: str) -> T:
-        found: Any = self._held(f"{self.base}{key}")
+        found: Any = self._held(f"{self._base}{key}")
         return found  # type: ignore[no-any-return]
 
     def _with(self, where: dict[str, Any] | None, start: int = 0, stop: int | None = None) -> Self:
-        return type(self)(self.of, self.name, self.term, Part(where, start, stop))
+        return type(self)(self._of, self._name, self._term, Part(where, start, stop))
 
     def _slice(self, key: "slice[Any, Any, Any]") -> Self:
         start, stop = key.start or 0, key.stop
         if key.step not in (None, 1) or start < 0 or (stop is not None and stop < 0):
             raise InvalidParameterError("A slice counts from 0, one by one: [20:40].")
-        part = self.part
+        part = self._part
         ends = [one for one in (part.stop, None if stop is None else part.start + stop)
                 if one is not None]  # fmt: skip
         return self._with(part.where, part.start + start, min(ends, default=None))
 
     def _whole(self, what: str) -> Part:
-        if self.part.start or self.part.stop is not None:
+        if self._part.start or self._part.stop is not None:
             raise InvalidParameterError(f"A slice has no {what}; use it before the slice.")
-        return self.part
+        return self._part
 
     def _where(self) -> dict[str, Any]:
-        where = self.part.where
-        return {"element": self.term, "of": self.of or None, "where": where and _sent(where)}
+        where = self._part.where
+        return {"element": self._term, "of": self._of or None, "where": where and _sent(where)}
 
     def _rows(
         self,

@@ -54,39 +54,47 @@ class RwProp(Prop[T]):
         return Field(self.name) if instance is None else RwValue(instance, self.name)
 
 
-class One(Member, Generic[S]):
+class _Holder(Member, Generic[S]):
     """A property that holds an object of the class `term`."""
 
     __slots__ = ("term",)
+    writes = False
 
     def __init__(self, name: str, term: str) -> None:
         super().__init__(name)
         self.term = term
+
+    def held(self, instance: Object) -> S:
+        """Return the object that the property of `instance` holds."""
+        home = home_of(type(instance))
+        kind = home.settable(self.term) if self.writes else home.class_of(self.term)
+        found: Any = kind(instance._child(self.name))
+        if self.writes:
+            object.__setattr__(found, "_place", (instance, self.name))
+        return found  # type: ignore[no-any-return]
+
+
+class One(_Holder[S]):
+    """A property that holds an object."""
+
+    __slots__ = ()
 
     @overload
     def __get__(self, instance: None, owner: type[O]) -> Field[O, Object]: ...
     @overload
     def __get__(self, instance: Object, owner: Any) -> S: ...
     def __get__(self, instance: Object | None, owner: Any) -> Field[Any, Object] | S:
-        return Field(self.name) if instance is None else self._held(instance)
-
-    def _held(self, instance: Object) -> S:
-        held = home_of(type(instance)).class_of(self.term)
-        return held(instance.child(self.name))  # type: ignore[return-value]
+        return Field(self.name) if instance is None else self.held(instance)
 
 
 class RwOne(One[S]):
     """A property that holds an object and can be set to another."""
 
     __slots__ = ()
-
-    def _held(self, instance: Object) -> S:
-        held = home_of(type(instance)).settable(self.term)(instance.child(self.name))
-        object.__setattr__(held, "place", (instance, self.name))
-        return held  # type: ignore[return-value]
+    writes = True
 
 
-class TextOne(One[S]):
+class TextOne(_Holder[S]):
     """A property that holds text with parts (words, paragraphs); in a filter it is its text."""
 
     __slots__ = ()
@@ -96,13 +104,14 @@ class TextOne(One[S]):
     @overload
     def __get__(self, instance: Object, owner: Any) -> S: ...
     def __get__(self, instance: Object | None, owner: Any) -> Field[Any, str] | S:
-        return Field(self.name) if instance is None else self._held(instance)
+        return Field(self.name) if instance is None else self.held(instance)
 
 
-class RwTextOne(TextOne[S], RwOne[S]):
+class RwTextOne(TextOne[S]):
     """Text with parts that can be replaced."""
 
     __slots__ = ()
+    writes = True
 
 
 class Elements(Member, Generic[C]):
@@ -122,7 +131,8 @@ class Elements(Member, Generic[C]):
         if instance is None:
             return self
         many = home_of(type(instance)).items_of(self.term)
-        return many(instance.text, self.name, self.term)  # type: ignore[return-value]
+        found: C = many(instance._ref, self.name, self.term)
+        return found
 
 
 def type_names(module: str, names: list[str]) -> Callable[[str], Any]:

@@ -18,7 +18,7 @@ _TUPLES: Final[Mapping[str, type[Any]]] = {"color": Color, "RGB color": Color, "
 
 def sent(value: Any) -> Any:
     """Return a value as the tools take it: an object as its reference, a rectangle by its sides."""
-    if isinstance(value, Items) and value.base != value.text:
+    if isinstance(value, Items) and value._base != value._ref:
         return [str(one) for one in value.get()]
     if isinstance(value, Reference):
         return str(value)
