@@ -329,7 +329,7 @@ class Commands(Reference):
         Returns:
             The answer, an object.
         """
-        return self._command("delete", target=self)
+        return self._answer("delete", target=self)
 
     def duplicate(
         self,
@@ -350,7 +350,7 @@ class Commands(Reference):
         Returns:
             The answer, an object.
         """
-        return self._command(
+        return self._answer(
             "duplicate",
             target=self,
             to=to,
@@ -378,7 +378,7 @@ class Commands(Reference):
         Returns:
             The answer, an object.
         """
-        return self._command(
+        return self._answer(
             "move",
             target=self,
             to=to,
@@ -401,7 +401,7 @@ class Commands(Reference):
         Returns:
             The answer, an object.
         """
-        return self._command("sort", target=self, by=by)
+        return self._answer("sort", target=self, by=by)
 
     def clean_up(self, *, by: str | None = None) -> None:
         """Arrange the icons of a window or the desktop in Finder. MODIFY, arranges icons.

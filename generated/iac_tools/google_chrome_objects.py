@@ -97,7 +97,7 @@ class Commands(Reference):
         Returns:
             The answer, an object.
         """
-        return self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        return self._answer("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Reference) -> Any:
         """Move objects of Google Chrome to another place. MODIFY, moves.
@@ -108,7 +108,7 @@ class Commands(Reference):
         Returns:
             The answer, an object.
         """
-        return self._command("move", target=self, to=to)
+        return self._answer("move", target=self, to=to)
 
     def print(self) -> None:
         """Print files or objects with Google Chrome. MODIFY, prints."""
@@ -167,7 +167,7 @@ class Commands(Reference):
         Returns:
             The answer, a value.
         """
-        return self._command("execute", target=self, javascript=javascript)
+        return self._answer("execute", target=self, javascript=javascript)
 
 
 class Application(Commands, Object):

@@ -298,7 +298,7 @@ class Commands(Reference):
         Returns:
             The answer, an object.
         """
-        return self._command("duplicate", target=self, to=to)
+        return self._answer("duplicate", target=self, to=to)
 
     def open(self) -> None:
         """Open files or objects in Music. MODIFY, opens a document."""

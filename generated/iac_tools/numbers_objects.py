@@ -840,7 +840,7 @@ class Range(Commands, Object):
         Returns:
             The answer, an object.
         """
-        return self._command("add_column_after", target=self)
+        return self._answer("add_column_after", target=self)
 
     def add_column_before(self) -> Any:
         """Add a column before a range in Numbers. Returns an object. MODIFY, makes something new.
@@ -848,7 +848,7 @@ class Range(Commands, Object):
         Returns:
             The answer, an object.
         """
-        return self._command("add_column_before", target=self)
+        return self._answer("add_column_before", target=self)
 
     def add_row_above(self) -> Any:
         """Add a row above a range in Numbers. Returns an object. MODIFY, makes something new.
@@ -856,7 +856,7 @@ class Range(Commands, Object):
         Returns:
             The answer, an object.
         """
-        return self._command("add_row_above", target=self)
+        return self._answer("add_row_above", target=self)
 
     def add_row_below(self) -> Any:
         """Add a row below a range in Numbers. Returns an object. MODIFY, makes something new.
@@ -864,7 +864,7 @@ class Range(Commands, Object):
         Returns:
             The answer, an object.
         """
-        return self._command("add_row_below", target=self)
+        return self._answer("add_row_below", target=self)
 
     def remove(self) -> None:
         """Remove rows or columns of a range in Numbers. DANGEROUS, deletes."""

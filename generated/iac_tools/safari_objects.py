@@ -200,7 +200,7 @@ class Application(Commands, Object):
         Returns:
             The answer, a value.
         """
-        return self._command("do_javascript", script=script, in_=in_)
+        return self._answer("do_javascript", script=script, in_=in_)
 
     def email_contents(self, *, of: Tab | Document | None = None) -> None:
         """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be called

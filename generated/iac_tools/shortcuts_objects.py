@@ -259,7 +259,7 @@ class Shortcut(Commands, Object):
         Returns:
             The answer, a value.
         """
-        return self._command("run", shortcut=self, with_input=with_input)
+        return self._answer("run", shortcut=self, with_input=with_input)
 
     if TYPE_CHECKING:
 

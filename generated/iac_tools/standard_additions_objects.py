@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects import Items, Object, One, Prop, RwProp, type_names
+from iac_runtime.objects import Object, One, Prop, RwProp, type_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict
@@ -655,7 +655,7 @@ class Application(Object):
         Returns:
             The answer, a value.
         """
-        return self._command("the_clipboard", as_=as_)
+        return self._answer("the_clipboard", as_=as_)
 
     def clipboard_info(self, *, for_: type[Object] | str | None = None) -> ListOf[Any]:
         """Return the types and sizes of what is on the clipboard. SAFE, reads.
@@ -717,7 +717,7 @@ class Application(Object):
         Returns:
             The answer, a value.
         """
-        return self._command(
+        return self._answer(
             "read",
             target=target,
             from_=from_,
@@ -779,7 +779,7 @@ class Application(Object):
         Returns:
             The answer, a value.
         """
-        return self._command("load_script", target=target)
+        return self._answer("load_script", target=target)
 
     def store_script(
         self, target: Any = None, *, in_: Path | None = None, replacing: Savo | None = None
@@ -806,7 +806,7 @@ class Application(Object):
         Returns:
             The answer, a value.
         """
-        return self._command("run_script", target=target, with_parameters=with_parameters, in_=in_)
+        return self._answer("run_script", target=target, with_parameters=with_parameters, in_=in_)
 
     def scripting_components(self) -> ListOf[str]:
         """Return the names of the scripting languages at hand. SAFE, reads.
@@ -941,7 +941,7 @@ class Application(Object):
         Returns:
             The answer, a value.
         """
-        return self._command("system_attribute", target=target, has=has)
+        return self._answer("system_attribute", target=target, has=has)
 
     def system_info(self) -> SystemInformation:
         """Return name, version, user and hardware of the Mac. SAFE, reads.

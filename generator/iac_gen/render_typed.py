@@ -1,6 +1,7 @@
 """Render the object layer: what `typed` decided becomes the source of `<app>_objects.py`."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -51,14 +52,15 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
             (identifier(name), [literal(value) for value in rows])
             for name, rows in made.literals.items()
         ],
-        "extra": _typed(EXTRA, "TypedDict", made.extra),
+        "extra": _typed(EXTRA, "TypedDict" * bool(made.extra), made.extra),
         "fields": [(literal(jxa), literal(key)) for jxa, key in made.fields.items()],
         "objects": [_entry(one) for one in made.classes],
     }
-    used = set(_WORD.findall(str(values)))
+    used = {word for text in _code(values) for word in _WORD.findall(text)}
     # What the template itself writes.
     used |= {"Rows"} if any(one["many"] for one in classes) else set()
     used |= {"Unpack"} if any(one["many"] and one["makes"] for one in classes) else set()
+    used |= {"Literal"} if any(rows for _, rows in values["literals"]) else set()
     used |= {"Settable"} if made.settable else set()
     used |= {"Reference"} if made.commands else set()
     late = {"Color", "Point", "Rect", "Rows", "Settable"}
@@ -73,6 +75,7 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
     }
     return {
         **values,
+        "shaped": bool(hidden or made.literals or made.extra),
         "types": literal(sorted(hidden)),
         "exported": literal(sorted({*names, *hidden})),
         "runtime": [SourceText(name) for name in RUNTIME if name in used - late],
@@ -82,6 +85,19 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
             if rows
         ],
     }
+
+
+def _code(value: Any) -> Iterator[str]:
+    """Yield the texts of prepared values that are annotations, bases and names."""
+    if isinstance(value, str):
+        yield value if value[:1] not in "\"'" else ""
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            if key not in ("doc", "doc_items", "arguments", "call"):
+                yield from _code(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _code(part)
 
 
 def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]:
@@ -101,12 +117,12 @@ def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]
         "attributes": [_attribute(row) for row in one.attributes],
         "methods": [_method(row) for row in one.methods],
         "row": _typed(one.row_name, one.row_base or "TypedDict", one.row) if has_row else None,
-        "given": _typed(one.values_name, value_base, one.values),
+        "given": _typed(one.values_name, value_base, one.values) if makes else None,
         "keys_name": SourceText(one.keys_name),
-        "keys_type": SourceText(_keys(one)),
+        "keys_type": SourceText(_keys(one) * bool(one.keys_name)),
         "many": SourceText(one.items) if held else None,
-        "item_bases": SourceText(f"{COMMANDS}, Items" if made.commands else "Items"),
-        "select": SourceText(_SELECT.format(name=one.keys_name)),
+        "item_bases": SourceText((f"{COMMANDS}, Items" if made.commands else "Items") * held),
+        "select": SourceText(_SELECT.format(name=one.keys_name) * held),
         "row_name": SourceText(one.row_name if has_row else "dict[str, Any]"),
         "makes": makes,
         "types": [
@@ -151,6 +167,7 @@ def _attribute(row: Attribute) -> dict[str, SourceText]:
         "kind": SourceText(row.kind),
         "held": SourceText(row.held),
         "arguments": arguments,
+        "widens": row.widens,
     }
 
 
@@ -162,7 +179,8 @@ def _method(one: Method) -> dict[str, Any]:
         "name": identifier(one.name),
         "signature": SourceText(", ".join(one.signature)),
         "returns": SourceText(one.returns),
-        "answers": one.returns != "None",
+        "before": SourceText("" if one.returns == "None" else "return "),
+        "how": SourceText("_answer" if one.returns == "Any" else "_command"),
         "doc": docstring(replace(one.tool, parameters=one.parameters)),
         "call": SourceText(", ".join([str(literal(one.tool.function)), *given])),
     }

@@ -83,6 +83,8 @@ class Attribute:
     held: str
     jxa: str
     term: str = ""
+    widens: bool = False
+    """It can be set, and the inherited one cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,13 +309,14 @@ class _Builder:
         """Return a property that a class declares again, as a subclass may have it."""
         if new == before:
             return before
-        if (new.kind, before.kind, new.held) == ("RwProp", "Prop", before.held):
-            return new
         plain = {"Prop", "RwProp"}
         if new.kind in plain and before.kind in plain:
             # A subclass that says another type is taken at no word.
-            return Attribute(new.name, "RwProp" if "RwProp" in (new.kind, before.kind) else "Prop",
-                             "Any", new.jxa)  # fmt: skip
+            held = new.held if new.held == before.held else "Any"
+            kind = "RwProp" if "RwProp" in (new.kind, before.kind) else "Prop"
+            if (kind, held) == (before.kind, before.held):
+                return before
+            return Attribute(new.name, kind, held, new.jxa, "", kind != before.kind)
         name = new.name
         while name in taken or name == before.name:
             name += "_"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         UnknownToolError,
     )
     from iac_runtime.library import Session, connect
+    from iac_runtime.objects import its, read
     from iac_runtime.policy.model import register_rule
 
 __all__ = [
@@ -35,12 +36,16 @@ __all__ = [
     "ToolError",
     "UnknownToolError",
     "connect",
+    "its",
+    "read",
     "register_rule",
 ]
 
 _HOMES = {
     "Session": "iac_runtime.library",
     "connect": "iac_runtime.library",
+    "its": "iac_runtime.objects",
+    "read": "iac_runtime.objects",
     "register_rule": "iac_runtime.policy.model",
 }
 

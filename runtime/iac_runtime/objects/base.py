@@ -6,13 +6,14 @@ What an app's classes share, its functions and tables, is found by the name of t
 
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
 
-from iac_base.errors import InvalidParameterError, ToolError
-from iac_base.words import fold, text_literal
 from iac_runtime.tool import Spec, spec_of
+
+if TYPE_CHECKING:
+    from iac_base.errors import ToolError
+    from iac_runtime.tools.tables import Tables
 
 __all__ = [
     "Home",
@@ -57,7 +58,7 @@ class Home:
         self._members: dict[type[Object], dict[str, str]] = {}
 
     @property
-    def tables(self) -> Any:
+    def tables(self) -> "Tables":
         """The `Tables` of the app."""
         from iac_runtime.tools.catalogue import module_tables
 
@@ -71,6 +72,8 @@ class Home:
         """
         found: Callable[..., Any] | None = getattr(self.module, name, None)
         if found is None or spec_of(found) is None:
+            from iac_base.errors import InvalidParameterError
+
             raise InvalidParameterError(f"{self.module.APP.name} has no command {name}.")
         return found
 
@@ -103,6 +106,8 @@ class Home:
 
     def python_names(self, owner: "type[Object]") -> Mapping[str, str]:
         """Return folded name -> Python name of the properties of a class."""
+        from iac_base.words import fold
+
         return {fold(jxa): name for name, jxa in self.members(owner).items()}
 
     def object(self, text: str) -> "Object":
@@ -123,14 +128,15 @@ class Home:
         return made(self, value, kind)
 
 
-@cache
-def _home(name: str) -> Home:
-    return Home(name)
+_homes: Final[dict[str, Home]] = {}
 
 
 def home_of(owner: type) -> Home:
     """Return what the generated class `owner` shares with the other classes of its app."""
-    return _home(owner.__module__)
+    found = _homes.get(owner.__module__)
+    if found is None:
+        found = _homes[owner.__module__] = Home(owner.__module__)
+    return found
 
 
 class Reference:
@@ -146,10 +152,17 @@ class Reference:
     def _child(self, name: str) -> str:
         """Return the text of the reference to what is called `name` in it."""
         if not name.isidentifier():
+            from iac_base.words import text_literal
+
             return f"{self._ref}[{text_literal(name)}]"
         return f"{self._ref}.{name}" if self._ref else name
 
     def _command(self, name: str, /, **arguments: object) -> R:  # type: ignore[type-var]
+        """Call a command of the app, and return its answer as its caller says it is."""
+        found: R = self._answer(name, **arguments)
+        return found
+
+    def _answer(self, name: str, /, **arguments: object) -> Any:
         """Call a command of the app, and return its answer in the types of the layer."""
         from iac_runtime.objects.values import sent
 
@@ -157,8 +170,7 @@ class Reference:
         function = home.function(name)
         spec = cast(Spec, spec_of(function))
         given = {key: sent(value) for key, value in arguments.items() if value is not None}
-        found: R = home.made(function(**given), spec.result or "any")
-        return found
+        return home.made(function(**given), spec.result or "any")
 
     @property
     def _home(self) -> Home:
@@ -166,6 +178,8 @@ class Reference:
 
     def exists(self) -> bool:
         """Ask the app whether there is such a thing now."""
+        from iac_base.errors import ToolError
+
         home = self._home
         function = getattr(home.module, "exists", None)
         spec = spec_of(function) if function else None
@@ -196,6 +210,8 @@ class Reference:
 
     def __repr__(self) -> str:
         """Return the line of JavaScript that names it."""
+        from iac_base.errors import InvalidParameterError
+        from iac_base.words import text_literal
         from iac_runtime.language.reader import AppReader
         from iac_runtime.language.text import steps_text
 
@@ -382,7 +398,9 @@ def read(*values: Readable[Any]) -> tuple[Any, ...]:
     return tuple(found[place] for place in range(len(values)))
 
 
-def _error(facts: Mapping[str, Any]) -> ToolError:
+def _error(facts: Mapping[str, Any]) -> "ToolError":
     """Return the error that a row of a read carries."""
+    from iac_base.errors import ToolError
+
     more: dict[str, Any] = {key: value for key, value in facts.items() if key not in _SAID}
     return ToolError(facts["type"], facts["message"], facts.get("suggestion", ""), **more)

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar, overload
 
-from iac_base.errors import InvalidParameterError, near_text, quoted
-from iac_base.words import text_literal
 from iac_runtime.objects.base import Object, Reference
 from iac_runtime.objects.conditions import Condition
 from iac_runtime.objects.rows import Rows
@@ -69,10 +67,10 @@ class Items(Reference, Generic[T]):
         if isinstance(key, slice):
             return self._slice(key)
         if isinstance(key, str):
-            return self._one(f"[{text_literal(key)}]")
+            return self._one(f"[{_quoted(key)}]")
         part = self._part
         if key < 0 and part.stop is not None:
-            raise InvalidParameterError("A slice has no position from its end; count from 0.")
+            raise _refused("A slice has no position from its end; count from 0.")
         if part.stop is not None and key >= part.stop - part.start:
             raise IndexError(f"{self!r} has no position {key}")
         return self._one(f"[{key if key < 0 else part.start + key}]")
@@ -80,7 +78,7 @@ class Items(Reference, Generic[T]):
     def by_id(self, ident: str | int, /) -> T:
         """Return the one with this id."""
         self._whole("by_id")
-        return self._one(f".byId({text_literal(ident) if isinstance(ident, str) else ident})")
+        return self._one(f".byId({_quoted(ident) if isinstance(ident, str) else ident})")
 
     @property
     def first(self) -> T:
@@ -190,7 +188,7 @@ class Items(Reference, Generic[T]):
     def _slice(self, key: "slice[Any, Any, Any]") -> Self:
         start, stop = key.start or 0, key.stop
         if key.step not in (None, 1) or start < 0 or (stop is not None and stop < 0):
-            raise InvalidParameterError("A slice counts from 0, one by one: [20:40].")
+            raise _refused("A slice counts from 0, one by one: [20:40].")
         part = self._part
         ends = [one for one in (part.stop, None if stop is None else part.start + stop)
                 if one is not None]  # fmt: skip
@@ -198,7 +196,7 @@ class Items(Reference, Generic[T]):
 
     def _whole(self, what: str) -> Part:
         if self._part.start or self._part.stop is not None:
-            raise InvalidParameterError(f"A slice has no {what}; use it before the slice.")
+            raise _refused(f"A slice has no {what}; use it before the slice.")
         return self._part
 
     def _where(self) -> dict[str, Any]:
@@ -249,7 +247,19 @@ def _both(one: dict[str, Any] | None, other: dict[str, Any]) -> dict[str, Any]:
 def _known(name: str, members: Mapping[str, str]) -> str:
     """Return the JavaScript name of a property."""
     if name not in members:
-        raise InvalidParameterError(
-            f"{quoted(name)} is no property.", near_text(name, list(members))
-        )
+        from iac_base.errors import near_text, quoted
+
+        raise _refused(f"{quoted(name)} is no property.", near_text(name, list(members)))
     return members[name]
+
+
+def _quoted(text: str) -> str:
+    from iac_base.words import text_literal
+
+    return text_literal(text)
+
+
+def _refused(message: str, suggestion: str = "") -> Exception:
+    from iac_base.errors import InvalidParameterError
+
+    return InvalidParameterError(message, suggestion)
