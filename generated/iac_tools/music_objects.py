@@ -308,6 +308,14 @@ class Commands(Reference):
         """Save documents of Music. MODIFY, writes a file."""
         self._command("save", target=self)
 
+    def convert(self) -> Track:
+        """Convert files or tracks in Music. Returns the track. MODIFY, changes something.
+
+        Returns:
+            The answer, a track.
+        """
+        return self._command("convert", target=self)
+
     def play(self, *, once: bool | None = None) -> None:
         """Play the current track, or a given track, playlist or file, in Music. SAFE, plays or
         navigates.

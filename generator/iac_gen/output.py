@@ -270,6 +270,11 @@ def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
     }
 
 
+def app_modules(key: str) -> tuple[str, str]:
+    """Return the files of an app: its tools, and its objects."""
+    return f"{key}.py", f"{objects_module(key)}.py"
+
+
 def assemble(
     apps: Iterable[AppFiles], package: str, previous: Previous
 ) -> tuple[dict[str, str], list[LevelFall]]:

@@ -11,7 +11,16 @@ from iac_gen.ir import Module
 from iac_gen.merge import APPLICATION
 from iac_gen.render import Templates, docstring, header, render_source
 from iac_gen.text import SourceText, exact, identifier, literal, prose
-from iac_gen.typed import COMMANDS, RUNTIME, TYPING, Attribute, Method, TypedClass, TypedModule, typed
+from iac_gen.typed import (
+    COMMANDS,
+    RUNTIME,
+    TYPING,
+    Attribute,
+    Method,
+    TypedClass,
+    TypedModule,
+    typed,
+)
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 EXTRA: Final = "MakeValues"
@@ -21,7 +30,11 @@ _SELECT: Final = (
 
 
 def render_objects(
-    module: Module, *, quirks: str = "", templates: Templates | None = None, keep: Path | None = None
+    module: Module,
+    *,
+    quirks: str = "",
+    templates: Templates | None = None,
+    keep: Path | None = None,
 ) -> str:
     """Return the source of the object layer of an app.
 
@@ -42,7 +55,7 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
     ]
     own = {alias for alias, _, _ in module.aliases}
     hidden = [*types, *(name for name in made.literals if name not in own)]
-    names = ["app", *(one.name for one in made.classes), *(o.items for o in made.classes if o.items)]
+    names = ["app", *(n for one in made.classes for n in (one.name, one.items) if n)]
     values: dict[str, Any] = {
         "commands": [_method(one) for one in made.commands],
         "classes": classes,
@@ -123,7 +136,7 @@ def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]
         "many": SourceText(one.items) if held else None,
         "item_bases": SourceText((f"{COMMANDS}, Items" if made.commands else "Items") * held),
         "select": SourceText(_SELECT.format(name=one.keys_name) * held),
-        "row_name": SourceText(one.row_name if has_row else "dict[str, Any]"),
+        "row_name": SourceText((one.row_name if has_row else "dict[str, Any]") * (has_row or held)),
         "makes": makes,
         "types": [
             name

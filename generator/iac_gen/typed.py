@@ -13,7 +13,7 @@ from typing import Final
 from iac_gen import naming
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.merge import APPLICATION
-from iac_runtime.tool import Class, Property
+from iac_runtime.tool import Property
 from iac_runtime.types import TYPES, alternatives, find_type
 
 SUFFIX: Final = "_objects"
@@ -65,7 +65,7 @@ _RESERVED_TYPES: Final = frozenset(
 _BUILTIN: Final = frozenset({"str", "int", "float", "bool", "type", "dict", "datetime"})
 """Names that an attribute would take from the annotations after it."""
 _OBJECT_API: Final = frozenset({"get", "exists", "set"})
-_ITEMS_API: Final = frozenset({"by_id", "count", "first", "last", "make", "select"})
+_API: Final = _OBJECT_API | {"by_id", "count", "first", "last", "make", "select"}
 
 
 def _attribute(term: str, code: str) -> str:
@@ -107,9 +107,9 @@ class TypedClass:
     name: str
     items: str
     bases: tuple[str, ...]
-    row_name: str
-    values_name: str
-    keys_name: str
+    row_name: str = ""
+    values_name: str = ""
+    keys_name: str = ""
     is_text: bool = False
     attributes: list[Attribute] = field(default_factory=list)
     methods: list[Method] = field(default_factory=list)
@@ -191,7 +191,7 @@ class _Builder:
         for term in ordered:
             self._fill(made[term], made)
         # A scripting addition has no object of its own.
-        made.setdefault(APPLICATION, TypedClass(APPLICATION, APP_CLASS, "", ("Object",), "", "", ""))
+        made.setdefault(APPLICATION, TypedClass(APPLICATION, APP_CLASS, "", ("Object",)))
         commands = self._commands(made)
         make = next((t for t in module.tools if t.op == "make" and not t.bind), None)
         every = {key for one in made.values() for key, _ in one.values}
@@ -277,7 +277,7 @@ class _Builder:
         values = {key for other in above for key, _ in other.values}
         taken: dict[str, Attribute] = {}
         for prop in row.properties:
-            attribute = self._property(prop, row, {*taken})
+            attribute = self._property(prop, {*taken})
             if attribute.jxa in {one.jxa for one in taken.values()}:
                 continue
             before = inherited.get(attribute.name)
@@ -322,7 +322,7 @@ class _Builder:
             name += "_"
         return Attribute(name, new.kind, new.held, new.jxa, new.term)
 
-    def _property(self, prop: Property, owner: Class, taken: set[str]) -> Attribute:
+    def _property(self, prop: Property, taken: set[str]) -> Attribute:
         name = _attribute(prop.term, prop.code)
         while name in taken:
             name += "_"
@@ -335,9 +335,7 @@ class _Builder:
             if writes:
                 held = self._settable(held, "str" if text else held)
             return Attribute(name, kind, held, prop.jxa, single)
-        return Attribute(
-            name, "RwProp" if writes else "Prop", self.annotation(prop.type), prop.jxa
-        )
+        return Attribute(name, "RwProp" if writes else "Prop", self.annotation(prop.type), prop.jxa)
 
     def _settable(self, held: str, value: str) -> str:
         if (held, value) not in self.settable:
@@ -403,30 +401,28 @@ class _Builder:
     def _commands(self, made: Mapping[str, TypedClass]) -> list[Method]:
         """Share the commands out to the classes; return those that every object takes."""
         everywhere: list[Method] = []
-        attributes = {a.name for one in made.values() for a in one.attributes}
+        taken = {a.name for one in made.values() for a in one.attributes} | _API | _BUILTIN
         for tool in self.module.tools:
-            if tool.op != "command" or tool.bind or tool.event == "coredoex" and made:
+            objects = len(made) > 1 and tool.event == "coredoex"
+            if tool.op != "command" or tool.bind or objects:
                 continue
             direct = next((p for p in tool.parameters if p.row.code == "----"), None)
-            parts = alternatives(direct.row.type) if direct else []
-            plain = [part for part in parts if not part.startswith("list of ")] or parts
+            parts = {part.removeprefix("list of ") for part in alternatives(direct.row.type)} if (
+                direct
+            ) else set()  # fmt: skip
             name = tool.function.rstrip("_")
-            bad = keyword.iskeyword(name) or name in attributes | _OBJECT_API | _ITEMS_API | _BUILTIN
-            name = f"{name}_" if bad else name
-            terms = [part for part in plain if self._is_object(part)]
+            name = f"{name}_" if keyword.iskeyword(name) or name in taken else name
+            terms = [part for part in parts if self._is_object(part)]
             if direct and "specifier" in parts:
                 everywhere.append(self._method(name, tool, direct))
-            elif direct:
-                for term in terms:
-                    if not any(one in terms for one in list(self._lineage(term))[1:]):
-                        made[term].methods.append(self._method(name, tool, direct))
-            if APPLICATION in made and (
-                direct is None or set(parts) - {*terms, "specifier", "list of specifier"}
-                or not direct.required and "specifier" not in parts and APPLICATION not in terms
-            ):  # fmt: skip
-                taken = direct is not None and "specifier" in parts
-                if not taken:
-                    made[APPLICATION].methods.append(self._method(name, tool, None))
+                continue
+            for term in sorted(terms):
+                if not any(one in terms for one in list(self._lineage(term))[1:]):
+                    made[term].methods.append(self._method(name, tool, direct))
+            if APPLICATION not in terms and (
+                parts - {*terms} or direct is None or not direct.required
+            ):
+                made[APPLICATION].methods.append(self._method(name, tool, None))
         return everywhere
 
     def _method(self, name: str, tool: ToolFunction, direct: ToolParameter | None) -> Method:

@@ -158,8 +158,7 @@ class Items(Reference, Generic[T]):
         if self._of:
             more["at"] = self._of
         text = home.function("make")(element=self._term, properties=properties or None, **more)
-        made = home.object(text)
-        return made  # type: ignore[return-value]
+        return home.object(text)  # type: ignore[return-value]
 
     if not TYPE_CHECKING:
         # Each generated collection says which names and values these take.

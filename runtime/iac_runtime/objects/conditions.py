@@ -119,4 +119,4 @@ class Its(Field[Any, Any]):
 
 
 its: Final = Its("")
-"""The object that a filter looks at, for the terminal: `inbox.messages[its.read_status == False]`."""
+"""What a filter looks at, for the terminal: `inbox.messages[its.read_status == False]`."""
