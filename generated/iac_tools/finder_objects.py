@@ -14,7 +14,7 @@ from iac_runtime.objects import (
     Object,
     One,
     Prop,
-    Reference,
+    Specifier,
     RwOne,
     RwProp,
     type_names,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Point, Rect, Rows, Settable
+    from iac_runtime.objects import Color, Point, Rect, Replaceable, Rows
 
 __all__ = [
     "AliasFile",
@@ -161,9 +161,9 @@ __all__ = [
     "ProcessName",
     "ProcessRow",
     "ProcessValues",
-    "SettableColumn",
-    "SettableFile",
-    "SettableIconFamily",
+    "ReplaceableColumn",
+    "ReplaceableFile",
+    "ReplaceableIconFamily",
     "TrashObject",
     "TrashObjectName",
     "TrashObjectRow",
@@ -268,9 +268,9 @@ __getattr__ = type_names(
         "ProcessName",
         "ProcessRow",
         "ProcessValues",
-        "SettableColumn",
-        "SettableFile",
-        "SettableIconFamily",
+        "ReplaceableColumn",
+        "ReplaceableFile",
+        "ReplaceableIconFamily",
         "TrashObjectName",
         "TrashObjectRow",
         "TrashObjectValues",
@@ -281,11 +281,11 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def open(
-        self, *, using: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, using: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Open files, folders or apps with Finder, as a double click does. DANGEROUS, opening an app, a
         command file or a workflow runs it.
@@ -334,7 +334,7 @@ class Commands(Reference):
     def duplicate(
         self,
         *,
-        to: Reference | None = None,
+        to: Specifier | None = None,
         replacing: bool | None = None,
         routing_suppressed: bool | None = None,
         exact_copy: bool | None = None,
@@ -362,7 +362,7 @@ class Commands(Reference):
     def move(
         self,
         *,
-        to: Reference,
+        to: Specifier,
         replacing: bool | None = None,
         positioned_at: Sequence[Any] | None = None,
         routing_suppressed: bool | None = None,
@@ -466,7 +466,7 @@ class Application(Commands, Object):
     home: One[Folder] = One("home", "folder")
     computer_container: One[ComputerObject] = One("computerContainer", "computer-object")
     finder_preferences: One[Preferences] = One("finderPreferences", "preferences")
-    desktop_picture: RwOne[SettableFile] = RwOne("desktopPicture", "file")
+    desktop_picture: RwOne[ReplaceableFile] = RwOne("desktopPicture", "file")
     items: Elements[Items_] = Elements("items", "item")
     containers: Elements[Containers] = Elements("containers", "container")
     disks: Elements[Disks] = Elements("disks", "disk")
@@ -531,7 +531,7 @@ class Item(Commands, Object):
     physical_size: Prop[int] = Prop("physicalSize")
     creation_date: Prop[datetime] = Prop("creationDate")
     modification_date: RwProp[datetime] = RwProp("modificationDate")
-    icon: RwOne[SettableIconFamily] = RwOne("icon", "icon family")
+    icon: RwOne[ReplaceableIconFamily] = RwOne("icon", "icon family")
     url: Prop[str] = Prop("url")
     owner: RwProp[str] = RwProp("owner")
     group: RwProp[str] = RwProp("group")
@@ -1096,7 +1096,7 @@ class IconViewOptions(Commands, Object):
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
     text_size: RwProp[int] = RwProp("textSize")
     label_position: RwProp[Epos] = RwProp("labelPosition")
-    background_picture: RwOne[SettableFile] = RwOne("backgroundPicture", "file")
+    background_picture: RwOne[ReplaceableFile] = RwOne("backgroundPicture", "file")
     background_color: RwProp[Color] = RwProp("backgroundColor")
 
     if TYPE_CHECKING:
@@ -1125,7 +1125,7 @@ class ListViewOptions(Commands, Object):
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
     icon_size: RwProp[Lvic] = RwProp("iconSize")
     text_size: RwProp[int] = RwProp("textSize")
-    sort_column: RwOne[SettableColumn] = RwOne("sortColumn", "column")
+    sort_column: RwOne[ReplaceableColumn] = RwOne("sortColumn", "column")
     uses_relative_dates: RwProp[bool] = RwProp("usesRelativeDates")
     columns: Elements[Columns] = Elements("columns", "column")
 
@@ -1222,10 +1222,10 @@ if TYPE_CHECKING:
     Elsv = Literal["name column", "modification date column", "creation date column", "size column", "kind column", "label column", "version column", "comment column"]
     Sodr = Literal["normal", "reversed"]
     class MakeValues(TypedDict, total=False):
-        to: Reference
-    class SettableFile(File, Settable[File]): ...
-    class SettableIconFamily(IconFamily, Settable[IconFamily]): ...
-    class SettableColumn(Column, Settable[Column]): ...
+        to: Specifier
+    class ReplaceableFile(File, Replaceable[File]): ...
+    class ReplaceableIconFamily(IconFamily, Replaceable[IconFamily]): ...
+    class ReplaceableColumn(Column, Replaceable[Column]): ...
     class ApplicationRow(TypedDict):
         clipboard: Any
         name: str
@@ -1243,12 +1243,12 @@ if TYPE_CHECKING:
         finder_preferences: Preferences
         desktop_picture: File
     class ApplicationValues(MakeValues, total=False):
-        clipboard: Reference
+        clipboard: Specifier
         name: str
         visible: bool
         frontmost: bool
-        selection: Reference
-        insertion_location: Reference
+        selection: Specifier
+        insertion_location: Specifier
         product_version: str
         version: str
         startup_disk: Disk
@@ -1295,8 +1295,8 @@ if TYPE_CHECKING:
         name_extension: str
         extension_hidden: bool
         index: int
-        container: Reference
-        disk: Reference
+        container: Specifier
+        disk: Specifier
         position: Point
         desktop_position: Point
         bounds: Rect
@@ -1316,7 +1316,7 @@ if TYPE_CHECKING:
         owner_privileges: Priv
         group_privileges: Priv
         everyones_privileges: Priv
-        information_window: Reference
+        information_window: Specifier
         properties: Mapping[str, Any]
         class_: type[Object] | str
     ItemName = Literal["name", "displayed_name", "name_extension", "extension_hidden", "index", "container", "disk", "position", "desktop_position", "bounds", "label_index", "locked", "kind", "description", "comment", "size", "physical_size", "creation_date", "modification_date", "icon", "url", "owner", "group", "owner_privileges", "group_privileges", "everyones_privileges", "information_window", "properties", "class_"]
@@ -1327,11 +1327,11 @@ if TYPE_CHECKING:
         completely_expanded: bool
         container_window: Any
     class ContainerValues(ItemValues, total=False):
-        entire_contents: Reference
+        entire_contents: Specifier
         expandable: bool
         expanded: bool
         completely_expanded: bool
-        container_window: Reference
+        container_window: Specifier
     ContainerName = Literal["entire_contents", "expandable", "expanded", "completely_expanded", "container_window"] | ItemName
     class ComputerObjectRow(ItemRow): ...
     class ComputerObjectValues(ItemValues, total=False): ...
@@ -1384,7 +1384,7 @@ if TYPE_CHECKING:
     class AliasFileRow(FileRow):
         original_item: Any
     class AliasFileValues(FileValues, total=False):
-        original_item: Reference
+        original_item: Specifier
     AliasFileName = Literal["original_item"] | FileName
     class ApplicationFileRow(FileRow):
         id: str
@@ -1414,7 +1414,7 @@ if TYPE_CHECKING:
     class ClippingRow(FileRow):
         clipping_window: Any
     class ClippingValues(FileValues, total=False):
-        clipping_window: Reference
+        clipping_window: Specifier
     ClippingName = Literal["clipping_window"] | FileName
     class PackageRow(ItemRow): ...
     class PackageValues(ItemValues, total=False): ...
@@ -1463,7 +1463,7 @@ if TYPE_CHECKING:
         pathbar_visible: bool
         sidebar_width: int
     class FinderWindowValues(WindowValues, total=False):
-        target: Reference
+        target: Specifier
         current_view: Ecvw
         icon_view_options: IconViewOptions
         list_view_options: ListViewOptions
@@ -1480,7 +1480,7 @@ if TYPE_CHECKING:
         item: Any
         current_panel: Ipnl
     class InformationWindowValues(WindowValues, total=False):
-        item: Reference
+        item: Specifier
         current_panel: Ipnl
     InformationWindowName = Literal["item", "current_panel"] | WindowName
     class PreferencesWindowRow(WindowRow):
@@ -1507,7 +1507,7 @@ if TYPE_CHECKING:
         name: str
         visible: bool
         frontmost: bool
-        file: Reference
+        file: Specifier
         file_type: type[Object] | str
         creator_type: type[Object] | str
         accepts_high_level_events: bool
@@ -1524,7 +1524,7 @@ if TYPE_CHECKING:
     class DeskAccessoryProcessRow(ProcessRow):
         desk_accessory_file: Any
     class DeskAccessoryProcessValues(ProcessValues, total=False):
-        desk_accessory_file: Reference
+        desk_accessory_file: Specifier
     DeskAccessoryProcessName = Literal["desk_accessory_file"] | ProcessName
     class PreferencesRow(TypedDict):
         window: PreferencesWindow
@@ -1553,7 +1553,7 @@ if TYPE_CHECKING:
         desktop_shows_external_hard_disks: bool
         desktop_shows_removable_media: bool
         desktop_shows_connected_servers: bool
-        new_window_target: Reference
+        new_window_target: Specifier
         folders_open_in_new_windows: bool
         folders_open_in_new_tabs: bool
         new_windows_open_in_column_view: bool

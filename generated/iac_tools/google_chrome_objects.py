@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects import Elements, Items, Object, One, Prop, Reference, RwProp, type_names
+from iac_runtime.objects import Elements, Items, Object, One, Prop, Specifier, RwProp, type_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def save(self, *, in_: Path | None = None, as_: str | None = None) -> None:
@@ -86,7 +86,7 @@ class Commands(Reference):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> Any:
         """Duplicate objects of Google Chrome. MODIFY, makes a copy.
 
@@ -99,7 +99,7 @@ class Commands(Reference):
         """
         return self._answer("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference) -> Any:
+    def move(self, *, to: Specifier) -> Any:
         """Move objects of Google Chrome to another place. MODIFY, moves.
 
         Args:

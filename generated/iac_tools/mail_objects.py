@@ -14,7 +14,7 @@ from iac_runtime.objects import (
     Object,
     One,
     Prop,
-    Reference,
+    Specifier,
     RwOne,
     RwProp,
     RwTextOne,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Rect, Rows, Settable
+    from iac_runtime.objects import Color, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -137,6 +137,12 @@ __all__ = [
     "RecipientRow",
     "RecipientValues",
     "Recipients",
+    "ReplaceableMailbox",
+    "ReplaceableOutgoingMessage",
+    "ReplaceableRichText",
+    "ReplaceableSignature",
+    "ReplaceableSmtpServer",
+    "ReplaceableWindow",
     "RichText",
     "RichTextName",
     "RichTextValues",
@@ -150,12 +156,6 @@ __all__ = [
     "RuleRow",
     "RuleValues",
     "Rules",
-    "SettableMailbox",
-    "SettableOutgoingMessage",
-    "SettableRichText",
-    "SettableSignature",
-    "SettableSmtpServer",
-    "SettableWindow",
     "Signature",
     "SignatureName",
     "SignatureRow",
@@ -248,6 +248,12 @@ __getattr__ = type_names(
         "RecipientName",
         "RecipientRow",
         "RecipientValues",
+        "ReplaceableMailbox",
+        "ReplaceableOutgoingMessage",
+        "ReplaceableRichText",
+        "ReplaceableSignature",
+        "ReplaceableSmtpServer",
+        "ReplaceableWindow",
         "RichTextName",
         "RichTextValues",
         "RuleConditionName",
@@ -256,12 +262,6 @@ __getattr__ = type_names(
         "RuleName",
         "RuleRow",
         "RuleValues",
-        "SettableMailbox",
-        "SettableOutgoingMessage",
-        "SettableRichText",
-        "SettableSignature",
-        "SettableSmtpServer",
-        "SettableWindow",
         "SignatureName",
         "SignatureRow",
         "SignatureValues",
@@ -280,7 +280,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
@@ -319,7 +319,7 @@ class Commands(Reference):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of Mail. MODIFY, makes a copy.
 
@@ -329,7 +329,7 @@ class Commands(Reference):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference) -> None:
+    def move(self, *, to: Specifier) -> None:
         """Move objects of Mail to another place. MODIFY, moves.
 
         Args:
@@ -700,9 +700,9 @@ class OutgoingMessage(Commands, Object):
 
     sender: RwProp[str] = RwProp("sender")
     subject: RwProp[str] = RwProp("subject")
-    content: RwTextOne[SettableRichText] = RwTextOne("content", "rich text")
+    content: RwTextOne[ReplaceableRichText] = RwTextOne("content", "rich text")
     visible: RwProp[bool] = RwProp("visible")
-    message_signature: RwOne[SettableSignature] = RwOne("messageSignature", "signature")
+    message_signature: RwOne[ReplaceableSignature] = RwOne("messageSignature", "signature")
     id: Prop[int] = Prop("id")
     html_content: RwProp[str] = RwProp("htmlContent")
     vcard_path: RwProp[Path] = RwProp("vcardPath")
@@ -772,7 +772,7 @@ class LdapServers(Commands, Items[LdapServer]):
 class OldMessageEditor(Commands, Object):
     """An OLD message editor of Mail."""
 
-    old_compose_message: RwOne[SettableOutgoingMessage] = RwOne(
+    old_compose_message: RwOne[ReplaceableOutgoingMessage] = RwOne(
         "oldComposeMessage", "outgoing message"
     )
 
@@ -814,7 +814,7 @@ class MessageViewer(Commands, Object):
     visible_messages: RwProp[ListOf[Message]] = RwProp("visibleMessages")
     selected_messages: RwProp[ListOf[Message]] = RwProp("selectedMessages")
     selected_mailboxes: RwProp[ListOf[Mailbox]] = RwProp("selectedMailboxes")
-    window: RwOne[SettableWindow] = RwOne("window", "window")
+    window: RwOne[ReplaceableWindow] = RwOne("window", "window")
     messages: Elements[Messages] = Elements("messages", "message")
 
     if TYPE_CHECKING:
@@ -869,7 +869,7 @@ class Message(Commands, Object):
     id: Prop[int] = Prop("id")
     all_headers: Prop[str] = Prop("allHeaders")
     background_color: RwProp[Highlightcolors] = RwProp("backgroundColor")
-    mailbox: RwOne[SettableMailbox] = RwOne("mailbox", "mailbox")
+    mailbox: RwOne[ReplaceableMailbox] = RwOne("mailbox", "mailbox")
     content: TextOne[RichText] = TextOne("content", "rich text")
     date_received: Prop[datetime] = Prop("dateReceived")
     date_sent: Prop[datetime] = Prop("dateSent")
@@ -955,7 +955,7 @@ class Messages(Commands, Items[Message]):
 class Account(Commands, Object):
     """An account of Mail."""
 
-    delivery_account: RwOne[SettableSmtpServer] = RwOne("deliveryAccount", "smtp server")
+    delivery_account: RwOne[ReplaceableSmtpServer] = RwOne("deliveryAccount", "smtp server")
     name: RwProp[str] = RwProp("name")
     id: Prop[str] = Prop("id")
     password: RwProp[str] = RwProp("password")
@@ -1158,8 +1158,8 @@ class Rule(Commands, Object):
     reply_text: RwProp[str] = RwProp("replyText")
     run_script: RwProp[Path] = RwProp("runScript")
     all_conditions_must_be_met: RwProp[bool] = RwProp("allConditionsMustBeMet")
-    copy_message: RwOne[SettableMailbox] = RwOne("copyMessage", "mailbox")
-    move_message: RwOne[SettableMailbox] = RwOne("moveMessage", "mailbox")
+    copy_message: RwOne[ReplaceableMailbox] = RwOne("copyMessage", "mailbox")
+    move_message: RwOne[ReplaceableMailbox] = RwOne("moveMessage", "mailbox")
     highlight_text_using_color: RwProp[bool] = RwProp("highlightTextUsingColor")
     enabled: RwProp[bool] = RwProp("enabled")
     name: RwProp[str] = RwProp("name")
@@ -1447,12 +1447,12 @@ if TYPE_CHECKING:
         target_printer: str
     class MakeValues(TypedDict, total=False):
         with_data: Any
-    class SettableRichText(RichText, Settable[str]): ...
-    class SettableSignature(Signature, Settable[Signature]): ...
-    class SettableOutgoingMessage(OutgoingMessage, Settable[OutgoingMessage]): ...
-    class SettableWindow(Window, Settable[Window]): ...
-    class SettableMailbox(Mailbox, Settable[Mailbox]): ...
-    class SettableSmtpServer(SmtpServer, Settable[SmtpServer]): ...
+    class ReplaceableRichText(RichText, Replaceable[str]): ...
+    class ReplaceableSignature(Signature, Replaceable[Signature]): ...
+    class ReplaceableOutgoingMessage(OutgoingMessage, Replaceable[OutgoingMessage]): ...
+    class ReplaceableWindow(Window, Replaceable[Window]): ...
+    class ReplaceableMailbox(Mailbox, Replaceable[Mailbox]): ...
+    class ReplaceableSmtpServer(SmtpServer, Replaceable[SmtpServer]): ...
     class ApplicationRow(TypedDict):
         name: str
         frontmost: bool

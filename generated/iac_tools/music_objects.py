@@ -14,7 +14,7 @@ from iac_runtime.objects import (
     Object,
     One,
     Prop,
-    Reference,
+    Specifier,
     RwOne,
     RwProp,
     type_names,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Point, Rect, Rows, Settable
+    from iac_runtime.objects import Point, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -112,10 +112,10 @@ __all__ = [
     "RadioTunerPlaylistRow",
     "RadioTunerPlaylistValues",
     "RadioTunerPlaylists",
-    "SettableEncoder",
-    "SettableEqPreset",
-    "SettablePlaylist",
-    "SettableVisual",
+    "ReplaceableEncoder",
+    "ReplaceableEqPreset",
+    "ReplaceablePlaylist",
+    "ReplaceableVisual",
     "SharedTrack",
     "SharedTrackName",
     "SharedTrackRow",
@@ -218,10 +218,10 @@ __getattr__ = type_names(
         "RadioTunerPlaylistName",
         "RadioTunerPlaylistRow",
         "RadioTunerPlaylistValues",
-        "SettableEncoder",
-        "SettableEqPreset",
-        "SettablePlaylist",
-        "SettableVisual",
+        "ReplaceableEncoder",
+        "ReplaceableEqPreset",
+        "ReplaceablePlaylist",
+        "ReplaceableVisual",
         "SharedTrackName",
         "SharedTrackRow",
         "SharedTrackValues",
@@ -253,7 +253,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def print(
@@ -289,7 +289,7 @@ class Commands(Reference):
         """Delete objects of Music. DANGEROUS, deletes."""
         self._command("delete", target=self)
 
-    def duplicate(self, *, to: Reference | None = None) -> Any:
+    def duplicate(self, *, to: Specifier | None = None) -> Any:
         """Duplicate objects of Music. MODIFY, makes a copy.
 
         Args:
@@ -405,13 +405,13 @@ class Application(Commands, Object):
     airplay_enabled: Prop[bool] = Prop("airplayEnabled")
     converting: Prop[bool] = Prop("converting")
     current_airplay_devices: RwProp[ListOf[AirplayDevice]] = RwProp("currentAirPlayDevices")
-    current_encoder: RwOne[SettableEncoder] = RwOne("currentEncoder", "encoder")
-    current_eq_preset: RwOne[SettableEqPreset] = RwOne("currentEQPreset", "EQ preset")
+    current_encoder: RwOne[ReplaceableEncoder] = RwOne("currentEncoder", "encoder")
+    current_eq_preset: RwOne[ReplaceableEqPreset] = RwOne("currentEQPreset", "EQ preset")
     current_playlist: One[Playlist] = One("currentPlaylist", "playlist")
     current_stream_title: Prop[str] = Prop("currentStreamTitle")
     current_stream_url: Prop[str] = Prop("currentStreamURL")
     current_track: One[Track] = One("currentTrack", "track")
-    current_visual: RwOne[SettableVisual] = RwOne("currentVisual", "visual")
+    current_visual: RwOne[ReplaceableVisual] = RwOne("currentVisual", "visual")
     eq_enabled: RwProp[bool] = RwProp("eqEnabled")
     fixed_indexing: RwProp[bool] = RwProp("fixedIndexing")
     frontmost: RwProp[bool] = RwProp("frontmost")
@@ -451,7 +451,7 @@ class Application(Commands, Object):
         """Quit Music. DANGEROUS, ends the app, unsaved work may be lost."""
         self._command("quit")
 
-    def add(self, target: Sequence[Path], *, to: Reference | None = None) -> Track:
+    def add(self, target: Sequence[Path], *, to: Specifier | None = None) -> Track:
         """Add files to the library of Music. Returns the track. MODIFY, makes something new.
 
         Args:
@@ -559,7 +559,7 @@ class Playlist(Item):
     tracks: Elements[Tracks] = Elements("tracks", "track")
     artworks: Elements[Artworks] = Elements("artworks", "artwork")
 
-    def move(self, *, to: Reference) -> None:
+    def move(self, *, to: Specifier) -> None:
         """Move objects of Music to another place. MODIFY, moves.
 
         Args:
@@ -789,7 +789,7 @@ class BrowserWindow(Window):
     """A browser window of Music."""
 
     selection: Prop[Any] = Prop("selection")
-    view: RwOne[SettablePlaylist] = RwOne("view", "playlist")
+    view: RwOne[ReplaceablePlaylist] = RwOne("view", "playlist")
 
     if TYPE_CHECKING:
 
@@ -1291,10 +1291,10 @@ if TYPE_CHECKING:
         printer_features: Sequence[str]
         fax_number: str
         target_printer: str
-    class SettableEncoder(Encoder, Settable[Encoder]): ...
-    class SettableEqPreset(EqPreset, Settable[EqPreset]): ...
-    class SettableVisual(Visual, Settable[Visual]): ...
-    class SettablePlaylist(Playlist, Settable[Playlist]): ...
+    class ReplaceableEncoder(Encoder, Replaceable[Encoder]): ...
+    class ReplaceableEqPreset(EqPreset, Replaceable[EqPreset]): ...
+    class ReplaceableVisual(Visual, Replaceable[Visual]): ...
+    class ReplaceablePlaylist(Playlist, Replaceable[Playlist]): ...
     class ItemRow(TypedDict):
         class_: str
         container: Any
@@ -1305,7 +1305,7 @@ if TYPE_CHECKING:
         properties: dict[str, Any]
     class ItemValues(TypedDict, total=False):
         class_: type[Object] | str
-        container: Reference
+        container: Specifier
         id: int
         index: int
         name: str
@@ -1378,7 +1378,7 @@ if TYPE_CHECKING:
         mute: bool
         player_position: float
         player_state: Epls
-        selection: Reference
+        selection: Specifier
         shuffle_enabled: bool
         shuffle_mode: Eshm
         song_repeat: Erpt
@@ -1614,7 +1614,7 @@ if TYPE_CHECKING:
         selection: Any
         view: Playlist
     class BrowserWindowValues(WindowValues, total=False):
-        selection: Reference
+        selection: Specifier
         view: Playlist
     BrowserWindowName = Literal["selection", "view"] | WindowName
     class EncoderRow(ItemRow):
@@ -1681,7 +1681,7 @@ if TYPE_CHECKING:
         selection: Any
         view: Playlist
     class PlaylistWindowValues(WindowValues, total=False):
-        selection: Reference
+        selection: Specifier
         view: Playlist
     PlaylistWindowName = Literal["selection", "view"] | WindowName
     class RadioTunerPlaylistRow(PlaylistRow): ...

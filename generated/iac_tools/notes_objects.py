@@ -14,7 +14,7 @@ from iac_runtime.objects import (
     Object,
     One,
     Prop,
-    Reference,
+    Specifier,
     RwOne,
     RwProp,
     type_names,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Rect, Rows, Settable
+    from iac_runtime.objects import Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -59,8 +59,8 @@ __all__ = [
     "NoteValues",
     "Notes",
     "PrintSettings",
-    "SettableAccount",
-    "SettableFolder",
+    "ReplaceableAccount",
+    "ReplaceableFolder",
     "Window",
     "WindowName",
     "WindowRow",
@@ -90,8 +90,8 @@ __getattr__ = type_names(
         "NoteRow",
         "NoteValues",
         "PrintSettings",
-        "SettableAccount",
-        "SettableFolder",
+        "ReplaceableAccount",
+        "ReplaceableFolder",
         "WindowName",
         "WindowRow",
         "WindowValues",
@@ -99,7 +99,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
@@ -138,7 +138,7 @@ class Commands(Reference):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of Notes. MODIFY, makes a copy.
 
@@ -148,7 +148,7 @@ class Commands(Reference):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference) -> None:
+    def move(self, *, to: Specifier) -> None:
         """Move objects of Notes to another place. MODIFY, moves.
 
         Args:
@@ -163,7 +163,7 @@ class Application(Commands, Object):
     name: Prop[str] = Prop("name")
     frontmost: Prop[bool] = Prop("frontmost")
     version: Prop[str] = Prop("version")
-    default_account: RwOne[SettableAccount] = RwOne("defaultAccount", "account")
+    default_account: RwOne[ReplaceableAccount] = RwOne("defaultAccount", "account")
     selection: RwProp[ListOf[Note]] = RwProp("selection")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
@@ -270,7 +270,7 @@ class Windows(Commands, Items[Window]):
 class Account(Commands, Object):
     """An account of Notes."""
 
-    default_folder: RwOne[SettableFolder] = RwOne("defaultFolder", "folder")
+    default_folder: RwOne[ReplaceableFolder] = RwOne("defaultFolder", "folder")
     name: RwProp[str] = RwProp("name")
     upgraded: Prop[bool] = Prop("upgraded")
     id: Prop[str] = Prop("id")
@@ -477,8 +477,8 @@ if TYPE_CHECKING:
         target_printer: str
     class MakeValues(TypedDict, total=False):
         with_data: Any
-    class SettableAccount(Account, Settable[Account]): ...
-    class SettableFolder(Folder, Settable[Folder]): ...
+    class ReplaceableAccount(Account, Replaceable[Account]): ...
+    class ReplaceableFolder(Folder, Replaceable[Folder]): ...
     class ApplicationRow(TypedDict):
         name: str
         frontmost: bool

@@ -14,7 +14,7 @@ from iac_runtime.objects import (
     Object,
     One,
     Prop,
-    Reference,
+    Specifier,
     RwOne,
     RwProp,
     TextObject,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Point, Rect, Rows, Settable
+    from iac_runtime.objects import Color, Point, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -103,6 +103,8 @@ __all__ = [
     "RangeRow",
     "RangeValues",
     "Ranges",
+    "ReplaceableRange",
+    "ReplaceableSheet",
     "RichText",
     "RichTextName",
     "RichTextRow",
@@ -112,8 +114,6 @@ __all__ = [
     "RowRow",
     "RowValues",
     "Rows_",
-    "SettableRange",
-    "SettableSheet",
     "Shape",
     "ShapeName",
     "ShapeRow",
@@ -198,14 +198,14 @@ __getattr__ = type_names(
         "RangeName",
         "RangeRow",
         "RangeValues",
+        "ReplaceableRange",
+        "ReplaceableSheet",
         "RichTextName",
         "RichTextRow",
         "RichTextValues",
         "RowName",
         "RowRow",
         "RowValues",
-        "SettableRange",
-        "SettableSheet",
         "ShapeName",
         "ShapeRow",
         "ShapeValues",
@@ -230,7 +230,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
@@ -269,7 +269,7 @@ class Commands(Reference):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of Numbers. MODIFY, makes a copy.
 
@@ -279,7 +279,7 @@ class Commands(Reference):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference) -> None:
+    def move(self, *, to: Specifier) -> None:
         """Move objects of Numbers to another place. MODIFY, moves.
 
         Args:
@@ -330,7 +330,7 @@ class Document(Commands, Object):
     file: Prop[Path] = Prop("file")
     id: Prop[str] = Prop("id")
     document_template: One[Template] = One("documentTemplate", "template")
-    active_sheet: RwOne[SettableSheet] = RwOne("activeSheet", "sheet")
+    active_sheet: RwOne[ReplaceableSheet] = RwOne("activeSheet", "sheet")
     sheets: Elements[Sheets] = Elements("sheets", "sheet")
 
     def export(
@@ -726,7 +726,7 @@ class Table(IworkItem):
 
     name: RwProp[str] = RwProp("name")
     cell_range: One[Range] = One("cellRange", "range")
-    selection_range: RwOne[SettableRange] = RwOne("selectionRange", "range")
+    selection_range: RwOne[ReplaceableRange] = RwOne("selectionRange", "range")
     row_count: RwProp[int] = RwProp("rowCount")
     column_count: RwProp[int] = RwProp("columnCount")
     header_row_count: RwProp[int] = RwProp("headerRowCount")
@@ -1094,8 +1094,8 @@ if TYPE_CHECKING:
         image_quality: ImageQuality
     class MakeValues(TypedDict, total=False):
         with_data: Any
-    class SettableSheet(Sheet, Settable[Sheet]): ...
-    class SettableRange(Range, Settable[Range]): ...
+    class ReplaceableSheet(Sheet, Replaceable[Sheet]): ...
+    class ReplaceableRange(Range, Replaceable[Range]): ...
     class ApplicationRow(TypedDict):
         name: str
         frontmost: bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects import Elements, Items, Object, One, Prop, Reference, RwProp, type_names
+from iac_runtime.objects import Elements, Items, Object, One, Prop, Specifier, RwProp, type_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
@@ -123,7 +123,7 @@ class Commands(Reference):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of Reminders. MODIFY, makes a copy.
 
@@ -133,7 +133,7 @@ class Commands(Reference):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference) -> None:
+    def move(self, *, to: Specifier) -> None:
         """Move objects of Reminders to another place. MODIFY, moves.
 
         Args:

@@ -14,7 +14,7 @@ from iac_runtime.objects import (
     Object,
     One,
     Prop,
-    Reference,
+    Specifier,
     RwOne,
     RwProp,
     type_names,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Rect, Rows, Settable
+    from iac_runtime.objects import Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -43,7 +43,7 @@ __all__ = [
     "DocumentValues",
     "Documents",
     "PrintSettings",
-    "SettableTab",
+    "ReplaceableTab",
     "Sourceprovider",
     "SourceproviderName",
     "SourceproviderRow",
@@ -73,7 +73,7 @@ __getattr__ = type_names(
         "DocumentRow",
         "DocumentValues",
         "PrintSettings",
-        "SettableTab",
+        "ReplaceableTab",
         "SourceproviderName",
         "SourceproviderRow",
         "SourceproviderValues",
@@ -87,7 +87,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
@@ -126,7 +126,7 @@ class Commands(Reference):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of Safari. MODIFY, makes a copy.
 
@@ -136,7 +136,7 @@ class Commands(Reference):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference) -> None:
+    def move(self, *, to: Specifier) -> None:
         """Move objects of Safari to another place. MODIFY, moves.
 
         Args:
@@ -274,7 +274,7 @@ class Window(Commands, Object):
     zoomable: Prop[bool] = Prop("zoomable")
     zoomed: RwProp[bool] = RwProp("zoomed")
     document: One[Document] = One("document", "document")
-    current_tab: RwOne[SettableTab] = RwOne("currentTab", "tab")
+    current_tab: RwOne[ReplaceableTab] = RwOne("currentTab", "tab")
     tabs: Elements[Tabs] = Elements("tabs", "tab")
 
     if TYPE_CHECKING:
@@ -381,7 +381,7 @@ if TYPE_CHECKING:
         target_printer: str
     class MakeValues(TypedDict, total=False):
         with_data: Any
-    class SettableTab(Tab, Settable[Tab]): ...
+    class ReplaceableTab(Tab, Replaceable[Tab]): ...
     class ApplicationRow(TypedDict):
         name: str
         frontmost: bool

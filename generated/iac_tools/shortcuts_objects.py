@@ -14,7 +14,7 @@ from iac_runtime.objects import (
     Object,
     One,
     Prop,
-    Reference,
+    Specifier,
     RwOne,
     RwProp,
     type_names,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Rect, Rows, Settable
+    from iac_runtime.objects import Color, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
     "FolderValues",
     "Folders",
     "PrintSettings",
-    "SettableFolder",
+    "ReplaceableFolder",
     "Shortcut",
     "ShortcutName",
     "ShortcutRow",
@@ -70,7 +70,7 @@ __getattr__ = type_names(
         "FolderRow",
         "FolderValues",
         "PrintSettings",
-        "SettableFolder",
+        "ReplaceableFolder",
         "ShortcutName",
         "ShortcutRow",
         "ShortcutValues",
@@ -81,7 +81,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
@@ -120,7 +120,7 @@ class Commands(Reference):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of Shortcuts. MODIFY, makes a copy.
 
@@ -130,7 +130,7 @@ class Commands(Reference):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference) -> None:
+    def move(self, *, to: Specifier) -> None:
         """Move objects of Shortcuts to another place. MODIFY, moves.
 
         Args:
@@ -243,7 +243,7 @@ class Shortcut(Commands, Object):
     name: Prop[str] = Prop("name")
     subtitle: Prop[str] = Prop("subtitle")
     id: Prop[str] = Prop("id")
-    folder: RwOne[SettableFolder] = RwOne("folder", "folder")
+    folder: RwOne[ReplaceableFolder] = RwOne("folder", "folder")
     color: Prop[Color] = Prop("color")
     icon: Prop[Any] = Prop("icon")
     accepts_input: Prop[bool] = Prop("acceptsInput")
@@ -344,7 +344,7 @@ if TYPE_CHECKING:
         target_printer: str
     class MakeValues(TypedDict, total=False):
         with_data: Any
-    class SettableFolder(Folder, Settable[Folder]): ...
+    class ReplaceableFolder(Folder, Replaceable[Folder]): ...
     class ApplicationRow(TypedDict):
         name: str
         frontmost: bool

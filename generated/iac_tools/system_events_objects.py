@@ -14,7 +14,7 @@ from iac_runtime.objects import (
     Object,
     One,
     Prop,
-    Reference,
+    Specifier,
     RwOne,
     RwProp,
     type_names,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Rect, Rows, Settable
+    from iac_runtime.objects import Color, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -299,6 +299,15 @@ __all__ = [
     "RelevanceIndicatorRow",
     "RelevanceIndicatorValues",
     "RelevanceIndicators",
+    "ReplaceableAppearancePreferencesObject",
+    "ReplaceableCdAndDvdPreferencesObject",
+    "ReplaceableConfiguration",
+    "ReplaceableDockPreferencesObject",
+    "ReplaceableLocation",
+    "ReplaceableNetworkPreferencesObject",
+    "ReplaceableScreenSaver",
+    "ReplaceableScreenSaverPreferencesObject",
+    "ReplaceableSecurityPreferencesObject",
     "Row",
     "RowName",
     "RowRow",
@@ -380,15 +389,6 @@ __all__ = [
     "ServiceRow",
     "ServiceValues",
     "Services",
-    "SettableAppearancePreferencesObject",
-    "SettableCdAndDvdPreferencesObject",
-    "SettableConfiguration",
-    "SettableDockPreferencesObject",
-    "SettableLocation",
-    "SettableNetworkPreferencesObject",
-    "SettableScreenSaver",
-    "SettableScreenSaverPreferencesObject",
-    "SettableSecurityPreferencesObject",
     "Sheet",
     "SheetName",
     "SheetRow",
@@ -661,6 +661,15 @@ __getattr__ = type_names(
         "RelevanceIndicatorName",
         "RelevanceIndicatorRow",
         "RelevanceIndicatorValues",
+        "ReplaceableAppearancePreferencesObject",
+        "ReplaceableCdAndDvdPreferencesObject",
+        "ReplaceableConfiguration",
+        "ReplaceableDockPreferencesObject",
+        "ReplaceableLocation",
+        "ReplaceableNetworkPreferencesObject",
+        "ReplaceableScreenSaver",
+        "ReplaceableScreenSaverPreferencesObject",
+        "ReplaceableSecurityPreferencesObject",
         "RowName",
         "RowRow",
         "RowValues",
@@ -712,15 +721,6 @@ __getattr__ = type_names(
         "ServiceName",
         "ServiceRow",
         "ServiceValues",
-        "SettableAppearancePreferencesObject",
-        "SettableCdAndDvdPreferencesObject",
-        "SettableConfiguration",
-        "SettableDockPreferencesObject",
-        "SettableLocation",
-        "SettableNetworkPreferencesObject",
-        "SettableScreenSaver",
-        "SettableScreenSaverPreferencesObject",
-        "SettableSecurityPreferencesObject",
         "SheetName",
         "SheetRow",
         "SheetValues",
@@ -785,7 +785,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: File | None = None) -> None:
@@ -824,7 +824,7 @@ class Commands(Reference):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of System Events. MODIFY, makes a copy.
 
@@ -834,7 +834,7 @@ class Commands(Reference):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference | str) -> DiskItem | ListOf[DiskItem]:
+    def move(self, *, to: Specifier | str) -> DiskItem | ListOf[DiskItem]:
         """Move objects of System Events to another place. MODIFY, moves.
 
         Args:
@@ -855,24 +855,26 @@ class Application(Commands, Object):
     quit_delay: RwProp[int] = RwProp("quitDelay")
     script_menu_enabled: Prop[bool] = Prop("scriptMenuEnabled")
     current_user: One[User] = One("currentUser", "user")
-    appearance_preferences: RwOne[SettableAppearancePreferencesObject] = RwOne(
+    appearance_preferences: RwOne[ReplaceableAppearancePreferencesObject] = RwOne(
         "appearancePreferences", "appearance preferences object"
     )
-    cd_and_dvd_preferences: RwOne[SettableCdAndDvdPreferencesObject] = RwOne(
+    cd_and_dvd_preferences: RwOne[ReplaceableCdAndDvdPreferencesObject] = RwOne(
         "cdAndDVDPreferences", "CD and DVD preferences object"
     )
     current_desktop: One[Desktop] = One("currentDesktop", "desktop")
-    dock_preferences: RwOne[SettableDockPreferencesObject] = RwOne(
+    dock_preferences: RwOne[ReplaceableDockPreferencesObject] = RwOne(
         "dockPreferences", "dock preferences object"
     )
-    network_preferences: RwOne[SettableNetworkPreferencesObject] = RwOne(
+    network_preferences: RwOne[ReplaceableNetworkPreferencesObject] = RwOne(
         "networkPreferences", "network preferences object"
     )
-    current_screen_saver: RwOne[SettableScreenSaver] = RwOne("currentScreenSaver", "screen saver")
-    screen_saver_preferences: RwOne[SettableScreenSaverPreferencesObject] = RwOne(
+    current_screen_saver: RwOne[ReplaceableScreenSaver] = RwOne(
+        "currentScreenSaver", "screen saver"
+    )
+    screen_saver_preferences: RwOne[ReplaceableScreenSaverPreferencesObject] = RwOne(
         "screenSaverPreferences", "screen saver preferences object"
     )
-    security_preferences: RwOne[SettableSecurityPreferencesObject] = RwOne(
+    security_preferences: RwOne[ReplaceableSecurityPreferencesObject] = RwOne(
         "securityPreferences", "security preferences object"
     )
     application_support_folder: One[Folder] = One("applicationSupportFolder", "folder")
@@ -1427,7 +1429,7 @@ class Locations(Commands, Items[Location]):
 class NetworkPreferencesObject(Commands, Object):
     """A network preferences object of System Events."""
 
-    current_location: RwOne[SettableLocation] = RwOne("currentLocation", "location")
+    current_location: RwOne[ReplaceableLocation] = RwOne("currentLocation", "location")
     interfaces: Elements[Interfaces] = Elements("interfaces", "interface")
     locations: Elements[Locations] = Elements("locations", "location")
     services: Elements[Services] = Elements("services", "service")
@@ -1441,7 +1443,7 @@ class Service(Commands, Object):
     """A service of System Events."""
 
     active: Prop[bool] = Prop("active")
-    current_configuration: RwOne[SettableConfiguration] = RwOne(
+    current_configuration: RwOne[ReplaceableConfiguration] = RwOne(
         "currentConfiguration", "configuration"
     )
     id: Prop[str] = Prop("id")
@@ -3640,15 +3642,15 @@ if TYPE_CHECKING:
         target_printer: str
     class MakeValues(TypedDict, total=False):
         with_data: Any
-    class SettableAppearancePreferencesObject(AppearancePreferencesObject, Settable[AppearancePreferencesObject]): ...
-    class SettableCdAndDvdPreferencesObject(CdAndDvdPreferencesObject, Settable[CdAndDvdPreferencesObject]): ...
-    class SettableDockPreferencesObject(DockPreferencesObject, Settable[DockPreferencesObject]): ...
-    class SettableNetworkPreferencesObject(NetworkPreferencesObject, Settable[NetworkPreferencesObject]): ...
-    class SettableScreenSaver(ScreenSaver, Settable[ScreenSaver]): ...
-    class SettableScreenSaverPreferencesObject(ScreenSaverPreferencesObject, Settable[ScreenSaverPreferencesObject]): ...
-    class SettableSecurityPreferencesObject(SecurityPreferencesObject, Settable[SecurityPreferencesObject]): ...
-    class SettableLocation(Location, Settable[Location]): ...
-    class SettableConfiguration(Configuration, Settable[Configuration]): ...
+    class ReplaceableAppearancePreferencesObject(AppearancePreferencesObject, Replaceable[AppearancePreferencesObject]): ...
+    class ReplaceableCdAndDvdPreferencesObject(CdAndDvdPreferencesObject, Replaceable[CdAndDvdPreferencesObject]): ...
+    class ReplaceableDockPreferencesObject(DockPreferencesObject, Replaceable[DockPreferencesObject]): ...
+    class ReplaceableNetworkPreferencesObject(NetworkPreferencesObject, Replaceable[NetworkPreferencesObject]): ...
+    class ReplaceableScreenSaver(ScreenSaver, Replaceable[ScreenSaver]): ...
+    class ReplaceableScreenSaverPreferencesObject(ScreenSaverPreferencesObject, Replaceable[ScreenSaverPreferencesObject]): ...
+    class ReplaceableSecurityPreferencesObject(SecurityPreferencesObject, Replaceable[SecurityPreferencesObject]): ...
+    class ReplaceableLocation(Location, Replaceable[Location]): ...
+    class ReplaceableConfiguration(Configuration, Replaceable[Configuration]): ...
     class ApplicationRow(TypedDict):
         name: str
         frontmost: bool
@@ -3803,7 +3805,7 @@ if TYPE_CHECKING:
         class_: type[Object] | str
         description: str
         enabled: bool
-        entire_contents: Sequence[Reference]
+        entire_contents: Sequence[Specifier]
         focused: bool
         help: str
         maximum_value: float
@@ -3816,7 +3818,7 @@ if TYPE_CHECKING:
         size: Sequence[float]
         subrole: str
         title: str
-        value: Reference | float | str
+        value: Specifier | float | str
     WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document", "accessibility_description", "class_", "description", "enabled", "entire_contents", "focused", "help", "maximum_value", "minimum_value", "orientation", "position", "role", "role_description", "selected", "size", "subrole", "title", "value"]
     class UserRow(TypedDict):
         full_name: str
@@ -4259,7 +4261,7 @@ if TYPE_CHECKING:
         class_: type[Object] | str
         description: str
         enabled: bool
-        entire_contents: Sequence[Reference]
+        entire_contents: Sequence[Specifier]
         focused: bool
         help: str
         maximum_value: float
@@ -4273,7 +4275,7 @@ if TYPE_CHECKING:
         size: Sequence[float]
         subrole: str
         title: str
-        value: Reference | float | str
+        value: Specifier | float | str
     UiElementName = Literal["accessibility_description", "class_", "description", "enabled", "entire_contents", "focused", "help", "maximum_value", "minimum_value", "name", "orientation", "position", "role", "role_description", "selected", "size", "subrole", "title", "value"]
     class ProcessRow(UiElementRow):
         accepts_high_level_events: bool
@@ -4326,7 +4328,7 @@ if TYPE_CHECKING:
     class AttributeValues(MakeValues, total=False):
         name: str
         settable: bool
-        value: Reference | float | str | List | Mapping[str, Any] | bool
+        value: Specifier | float | str | List | Mapping[str, Any] | bool
     AttributeName = Literal["name", "settable", "value"]
     class BrowserRow(UiElementRow): ...
     class BrowserValues(UiElementValues, total=False): ...

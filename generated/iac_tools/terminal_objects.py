@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects import Elements, Items, Object, Prop, Reference, RwOne, RwProp, type_names
+from iac_runtime.objects import Elements, Items, Object, Prop, Specifier, RwOne, RwProp, type_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Point, Rect, Rows, Settable
+    from iac_runtime.objects import Color, Point, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -23,8 +23,8 @@ __all__ = [
     "ApplicationRow",
     "ApplicationValues",
     "PrintSettings",
-    "SettableSettingsSet",
-    "SettableTab",
+    "ReplaceableSettingsSet",
+    "ReplaceableTab",
     "SettingsSet",
     "SettingsSetName",
     "SettingsSetRow",
@@ -49,8 +49,8 @@ __getattr__ = type_names(
         "ApplicationRow",
         "ApplicationValues",
         "PrintSettings",
-        "SettableSettingsSet",
-        "SettableTab",
+        "ReplaceableSettingsSet",
+        "ReplaceableTab",
         "SettingsSetName",
         "SettingsSetRow",
         "SettingsSetValues",
@@ -64,7 +64,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
@@ -101,7 +101,7 @@ class Commands(Reference):
         """Delete objects of Terminal. DANGEROUS, deletes."""
         self._command("delete", target=self)
 
-    def duplicate(self, *, to: Reference, with_properties: Mapping[str, Any] | None = None) -> None:
+    def duplicate(self, *, to: Specifier, with_properties: Mapping[str, Any] | None = None) -> None:
         """Duplicate objects of Terminal. MODIFY, makes a copy.
 
         Args:
@@ -110,7 +110,7 @@ class Commands(Reference):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference) -> None:
+    def move(self, *, to: Specifier) -> None:
         """Move objects of Terminal to another place. MODIFY, moves.
 
         Args:
@@ -125,8 +125,8 @@ class Application(Commands, Object):
     name: Prop[str] = Prop("name")
     frontmost: Prop[bool] = Prop("frontmost")
     version: Prop[str] = Prop("version")
-    default_settings: RwOne[SettableSettingsSet] = RwOne("defaultSettings", "settings set")
-    startup_settings: RwOne[SettableSettingsSet] = RwOne("startupSettings", "settings set")
+    default_settings: RwOne[ReplaceableSettingsSet] = RwOne("defaultSettings", "settings set")
+    startup_settings: RwOne[ReplaceableSettingsSet] = RwOne("startupSettings", "settings set")
     windows: Elements[Windows] = Elements("windows", "window")
     settings_sets: Elements[SettingsSets] = Elements("settingsSets", "settings set")
 
@@ -178,7 +178,7 @@ class Window(Commands, Object):
     zoomable: Prop[bool] = Prop("zoomable")
     zoomed: RwProp[bool] = RwProp("zoomed")
     frontmost: RwProp[bool] = RwProp("frontmost")
-    selected_tab: RwOne[SettableTab] = RwOne("selectedTab", "tab")
+    selected_tab: RwOne[ReplaceableTab] = RwOne("selectedTab", "tab")
     position: RwProp[Point] = RwProp("position")
     origin: RwProp[Point] = RwProp("origin")
     size: RwProp[Point] = RwProp("size")
@@ -260,7 +260,7 @@ class Tab(Commands, Object):
     title_displays_custom_title: RwProp[bool] = RwProp("titleDisplaysCustomTitle")
     custom_title: RwProp[str] = RwProp("customTitle")
     tty: Prop[str] = Prop("tty")
-    current_settings: RwOne[SettableSettingsSet] = RwOne("currentSettings", "settings set")
+    current_settings: RwOne[ReplaceableSettingsSet] = RwOne("currentSettings", "settings set")
     cursor_color: RwProp[Color] = RwProp("cursorColor")
     background_color: RwProp[Color] = RwProp("backgroundColor")
     normal_text_color: RwProp[Color] = RwProp("normalTextColor")
@@ -327,8 +327,8 @@ if TYPE_CHECKING:
         target_printer: str
     class MakeValues(TypedDict, total=False):
         with_data: Any
-    class SettableSettingsSet(SettingsSet, Settable[SettingsSet]): ...
-    class SettableTab(Tab, Settable[Tab]): ...
+    class ReplaceableSettingsSet(SettingsSet, Replaceable[SettingsSet]): ...
+    class ReplaceableTab(Tab, Replaceable[Tab]): ...
     class ApplicationRow(TypedDict):
         name: str
         frontmost: bool

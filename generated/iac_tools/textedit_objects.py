@@ -14,7 +14,7 @@ from iac_runtime.objects import (
     Object,
     One,
     Prop,
-    Reference,
+    Specifier,
     RwProp,
     RwTextOne,
     TextObject,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Rect, Rows, Settable
+    from iac_runtime.objects import Color, Rect, Replaceable, Rows
 
 __all__ = [
     "Application",
@@ -66,7 +66,7 @@ __all__ = [
     "PrintSettingsName",
     "PrintSettingsRow",
     "PrintSettingsValues",
-    "SettableText",
+    "ReplaceableText",
     "Text",
     "TextName",
     "TextValues",
@@ -107,7 +107,7 @@ __getattr__ = type_names(
         "PrintSettingsName",
         "PrintSettingsRow",
         "PrintSettingsValues",
-        "SettableText",
+        "ReplaceableText",
         "TextName",
         "TextValues",
         "WindowName",
@@ -119,7 +119,7 @@ __getattr__ = type_names(
 )
 
 
-class Commands(Reference):
+class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: Savo | None = None, saving_in: Path | None = None) -> None:
@@ -136,7 +136,7 @@ class Commands(Reference):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Reference | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of TextEdit. MODIFY, makes a copy.
 
@@ -146,7 +146,7 @@ class Commands(Reference):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Reference) -> None:
+    def move(self, *, to: Specifier) -> None:
         """Move objects of TextEdit to another place. MODIFY, moves.
 
         Args:
@@ -240,7 +240,7 @@ class Document(Item):
     modified: Prop[bool] = Prop("modified")
     name: RwProp[str] = RwProp("name")
     path: RwProp[str] = RwProp("path")
-    text: RwTextOne[SettableText] = RwTextOne("text", "text")
+    text: RwTextOne[ReplaceableText] = RwTextOne("text", "text")
 
     if TYPE_CHECKING:
 
@@ -488,7 +488,7 @@ if TYPE_CHECKING:
     Savo = Literal["ask", "no", "yes"]
     class MakeValues(TypedDict, total=False):
         with_data: Any
-    class SettableText(Text, Settable[str]): ...
+    class ReplaceableText(Text, Replaceable[str]): ...
     class ItemRow(TypedDict):
         class_: str
         properties: dict[str, Any]

@@ -7,20 +7,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_gen.describe import app_words
-from iac_gen.ir import Module
+from iac_gen.ir import Attribute, Method, Module, TypedClass, TypedModule
 from iac_gen.merge import APPLICATION
 from iac_gen.render import Templates, docstring, header, render_source
 from iac_gen.text import SourceText, exact, identifier, literal, prose
-from iac_gen.typed import (
-    COMMANDS,
-    RUNTIME,
-    TYPING,
-    Attribute,
-    Method,
-    TypedClass,
-    TypedModule,
-    typed,
-)
+from iac_gen.typed import COMMANDS, RUNTIME, TYPING, typed
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 EXTRA: Final = "MakeValues"
@@ -74,10 +65,10 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
     used |= {"Rows"} if any(one["many"] for one in classes) else set()
     used |= {"Unpack"} if any(one["many"] and one["makes"] for one in classes) else set()
     used |= {"Literal"} if any(rows for _, rows in values["literals"]) else set()
-    used |= {"Settable"} if made.settable else set()
-    used |= {"Reference"} if made.commands else set()
-    late = {"Color", "Point", "Rect", "Rows", "Settable"}
-    late |= set() if made.commands else {"Reference"}
+    used |= {"Replaceable"} if made.settable else set()
+    used |= {"Specifier"} if made.commands else set()
+    late = {"Color", "Point", "Rect", "Rows", "Replaceable"}
+    late |= set() if made.commands else {"Specifier"}
     imports = {
         "collections.abc": sorted({"Mapping", "Sequence"} & used),
         "datetime": ["datetime"] if "datetime" in used else [],
@@ -171,7 +162,7 @@ def _sentence(one: TypedClass, module: Module) -> str:
     return f"{article.capitalize()} {one.term} of {app}."
 
 
-def _attribute(row: Attribute) -> dict[str, SourceText]:
+def _attribute(row: Attribute) -> dict[str, Any]:
     arguments = exact(row.jxa)
     if row.term:
         arguments = SourceText(f"{arguments}, {literal(row.term)}")

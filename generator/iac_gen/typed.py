@@ -7,11 +7,18 @@ parameter is an object, else it is called on `app`.
 
 import keyword
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from iac_gen import naming
-from iac_gen.ir import Module, ToolFunction, ToolParameter
+from iac_gen.ir import (
+    Attribute,
+    Method,
+    Module,
+    ToolFunction,
+    ToolParameter,
+    TypedClass,
+    TypedModule,
+)
 from iac_gen.merge import APPLICATION
 from iac_runtime.tool import Property
 from iac_runtime.types import TYPES, alternatives, find_type
@@ -31,7 +38,7 @@ _ANNOTATIONS: Final[Mapping[str, str]] = {
     "file": "Path",
     "filter": "Any",
     "integer": "int",
-    "location specifier": "Reference",
+    "location specifier": "Specifier",
     "missing value": "None",
     "number": "float",
     "point": "Point",
@@ -39,7 +46,7 @@ _ANNOTATIONS: Final[Mapping[str, str]] = {
     "real": "float",
     "record": "Mapping[str, Any]",
     "rectangle": "Rect",
-    "specifier": "Reference",
+    "specifier": "Specifier",
     "text": "str",
     "type": "type[Object] | str",
 }
@@ -55,8 +62,8 @@ _ANSWERS: Final[Mapping[str, str]] = {
 
 TYPING: Final = ("Any", "Literal", "TypedDict", "Unpack")
 RUNTIME: Final = (
-    "Color", "Elements", "Items", "Object", "One", "Point", "Prop", "Rect", "Reference", "Rows",
-    "RwOne", "RwProp", "RwTextOne", "Settable", "TextObject", "TextOne",
+    "Color", "Elements", "Items", "Object", "One", "Point", "Prop", "Rect", "Specifier", "Rows",
+    "RwOne", "RwProp", "RwTextOne", "Replaceable", "TextObject", "TextOne",
 )  # fmt: skip
 _RESERVED_TYPES: Final = frozenset(
     {*TYPING, *RUNTIME, "Final", "ListOf", "Mapping", "Path", "Sequence", APP_CLASS, COMMANDS,
@@ -72,67 +79,6 @@ def _attribute(term: str, code: str) -> str:
     """Return the Python name of a property or of elements."""
     name = naming.field_key(term, code)
     return f"{name}_" if keyword.iskeyword(name) or name in _BUILTIN | _OBJECT_API else name
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """A property or the elements of a class: `kind` is the descriptor, `held` what it is of."""
-
-    name: str
-    kind: str
-    held: str
-    jxa: str
-    term: str = ""
-    widens: bool = False
-    """It can be set, and the inherited one cannot."""
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A command; `self_key` is the parameter that stands for the object, empty on the app."""
-
-    name: str
-    tool: ToolFunction
-    parameters: tuple[ToolParameter, ...]
-    signature: tuple[str, ...]
-    returns: str
-    self_key: str
-
-
-@dataclass(slots=True)
-class TypedClass:
-    """A class: its names, attributes, methods, and the rows that only type checkers see."""
-
-    term: str
-    name: str
-    items: str
-    bases: tuple[str, ...]
-    row_name: str = ""
-    values_name: str = ""
-    keys_name: str = ""
-    is_text: bool = False
-    attributes: list[Attribute] = field(default_factory=list)
-    methods: list[Method] = field(default_factory=list)
-    row: list[tuple[str, str]] = field(default_factory=list)
-    row_base: str = ""
-    values: list[tuple[str, str]] = field(default_factory=list)
-    values_base: str = ""
-    keys: list[str] = field(default_factory=list)
-    keys_base: str = ""
-
-
-@dataclass(slots=True)
-class TypedModule:
-    """The object layer of an app, in the order in which it is written."""
-
-    classes: list[TypedClass]
-    commands: list[Method]
-    literals: dict[str, tuple[str, ...]]
-    records: list[tuple[str, list[tuple[str, str]]]]
-    fields: dict[str, str]
-    settable: list[tuple[str, str, str]]
-    make: bool
-    extra: list[tuple[str, str]]
 
 
 def typed(module: Module) -> TypedModule:
@@ -262,7 +208,8 @@ class _Builder:
             bases = ("TextObject",) if text else ("Object",)
         made = [naming.unique(f"{name}{what}", self.taken) for what in ("Row", "Values", "Name")]
         self.taken |= {*made}
-        return TypedClass(term, name, self.items.get(term, ""), bases, *made, is_text=text)
+        row, values, keys = made
+        return TypedClass(term, name, self.items.get(term, ""), bases, row, values, keys, text)
 
     def _fill(self, one: TypedClass, made: Mapping[str, TypedClass]) -> None:
         """Give a class its attributes and rows; what it inherits is not said again."""
@@ -339,7 +286,7 @@ class _Builder:
 
     def _settable(self, held: str, value: str) -> str:
         if (held, value) not in self.settable:
-            name = naming.unique(f"Settable{held}", self.taken)
+            name = naming.unique(f"Replaceable{held}", self.taken)
             self.taken.add(name)
             self.settable[held, value] = name
         return self.settable[held, value]

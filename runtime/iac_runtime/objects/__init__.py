@@ -7,16 +7,16 @@ same for both.
 
 from iac_runtime.objects.base import (
     Object,
+    PropertyValue,
     Readable,
-    Reference,
-    RwValue,
-    Settable,
+    Replaceable,
+    RwPropertyValue,
+    Specifier,
     TextObject,
-    Value,
     read,
 )
 from iac_runtime.objects.collection import Items
-from iac_runtime.objects.conditions import Condition, Field, its
+from iac_runtime.objects.conditions import Condition, Criterion, its
 from iac_runtime.objects.descriptors import (
     Elements,
     One,
@@ -32,25 +32,25 @@ from iac_runtime.objects.rows import Color, Point, Rect, Rows
 __all__ = [
     "Color",
     "Condition",
+    "Criterion",
     "Elements",
-    "Field",
     "Items",
     "Object",
     "One",
     "Point",
     "Prop",
+    "PropertyValue",
     "Readable",
     "Rect",
-    "Reference",
+    "Replaceable",
     "Rows",
     "RwOne",
     "RwProp",
+    "RwPropertyValue",
     "RwTextOne",
-    "RwValue",
-    "Settable",
+    "Specifier",
     "TextObject",
     "TextOne",
-    "Value",
     "its",
     "read",
     "type_names",

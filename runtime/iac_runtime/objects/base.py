@@ -1,31 +1,28 @@
-"""References of one app: an object, and the value of a property. Nothing is sent until it is read.
+"""References of one app: an object, the value of a property. Nothing is sent until it is read."""
 
-What an app's classes share, its functions and tables, is found by the name of their module:
-`mail_objects` stands beside `mail`.
-"""
-
-import sys
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
 
+from iac_runtime.objects.conditions import Criterion
+from iac_runtime.objects.home import APPLICATION, AppObjects, home_of
+from iac_runtime.objects.rows import Color, Point, Rect
 from iac_runtime.tool import Spec, spec_of
 
 if TYPE_CHECKING:
     from iac_base.errors import ToolError
-    from iac_runtime.tools.tables import Tables
 
 __all__ = [
-    "Home",
     "Object",
+    "PropertyValue",
     "Readable",
-    "Reference",
-    "RwValue",
-    "Settable",
+    "Replaceable",
+    "RwPropertyValue",
+    "Specifier",
     "TextObject",
-    "Value",
-    "home_of",
+    "object_named",
     "read",
+    "row",
+    "sent",
 ]
 
 A = TypeVar("A")
@@ -33,113 +30,15 @@ B = TypeVar("B")
 D = TypeVar("D")
 E = TypeVar("E")
 F = TypeVar("F")
-G = TypeVar("G")
 R = TypeVar("R")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
 
-_SUFFIX: Final = "_objects"
-APPLICATION: Final = "application"
 _SAID: Final = ("type", "message", "suggestion")
 
 
-class Home:
-    """What the generated classes of one app share. `objects` is term -> class, collection."""
-
-    def __init__(self, name: str) -> None:
-        here = sys.modules[name]
-        self.name = name
-        self.module = import_module(name.removesuffix(_SUFFIX))
-        self.objects: Mapping[str, tuple[type[Object], type[Any] | None]] = here.OBJECTS
-        self.fields: Mapping[str, str] = getattr(here, "FIELDS", {})
-        self.terms = {cls: term for term, (cls, _) in self.objects.items()}
-        self._settable: dict[str, type[Object]] = {}
-        self._members: dict[type[Object], dict[str, str]] = {}
-
-    @property
-    def tables(self) -> "Tables":
-        """The `Tables` of the app."""
-        from iac_runtime.tools.catalogue import module_tables
-
-        return module_tables(self.module)
-
-    def function(self, name: str) -> Callable[..., Any]:
-        """Return a tool's function.
-
-        Raises:
-            InvalidParameterError: The app has none of that name.
-        """
-        found: Callable[..., Any] | None = getattr(self.module, name, None)
-        if found is None or spec_of(found) is None:
-            from iac_base.errors import InvalidParameterError
-
-            raise InvalidParameterError(f"{self.module.APP.name} has no command {name}.")
-        return found
-
-    def class_of(self, term: str) -> "type[Object]":
-        return self.objects[term][0]
-
-    def items_of(self, term: str) -> type[Any]:
-        found = self.objects[term][1]
-        assert found is not None
-        return found
-
-    def settable(self, term: str) -> "type[Object]":
-        """Return the class `term` for a property that can be set; it differs by `set` alone."""
-        if term not in self._settable:
-            held = self.class_of(term)
-            made = type(held.__name__, (held, Settable), {"__module__": self.name})
-            self.terms[made] = term
-            self._settable[term] = made
-        return self._settable[term]
-
-    def members(self, owner: "type[Object]") -> Mapping[str, str]:
-        """Return Python name -> JavaScript name of the properties and elements of a class."""
-        if owner not in self._members:
-            rows: dict[str, str] = {}
-            for cls in reversed(owner.__mro__):
-                named = ((name, getattr(row, "name", None)) for name, row in vars(cls).items())
-                rows |= {name: jxa for name, jxa in named if isinstance(jxa, str)}
-            self._members[owner] = rows
-        return self._members[owner]
-
-    def python_names(self, owner: "type[Object]") -> Mapping[str, str]:
-        """Return folded name -> Python name of the properties of a class."""
-        from iac_base.words import fold
-
-        return {fold(jxa): name for name, jxa in self.members(owner).items()}
-
-    def object(self, text: str) -> "Object":
-        """Return the object that an answer names."""
-        from iac_runtime.language.reader import AppReader
-
-        found = AppReader(self.tables, strict=False).reference(text)
-        known = [term for term in found.classes or () if term in self.objects]
-        if not known:
-            other: type[Object] = type("Object", (Object,), {"__module__": self.name})
-            return other(text)
-        return self.class_of(known[0])("" if known[0] == text == APPLICATION else text)
-
-    def made(self, value: Any, kind: str) -> Any:
-        """Return a result as the types of the layer: objects, paths, colours, rectangles."""
-        from iac_runtime.objects.values import made
-
-        return made(self, value, kind)
-
-
-_homes: Final[dict[str, Home]] = {}
-
-
-def home_of(owner: type) -> Home:
-    """Return what the generated class `owner` shares with the other classes of its app."""
-    found = _homes.get(owner.__module__)
-    if found is None:
-        found = _homes[owner.__module__] = Home(owner.__module__)
-    return found
-
-
-class Reference:
+class Specifier:
     """What names something in an app: its text is the reference that the app's tools take."""
 
     __slots__ = ("_ref",)
@@ -164,17 +63,20 @@ class Reference:
 
     def _answer(self, name: str, /, **arguments: object) -> Any:
         """Call a command of the app, and return its answer in the types of the layer."""
-        from iac_runtime.objects.values import sent
 
         home = self._home
         function = home.function(name)
         spec = cast(Spec, spec_of(function))
         given = {key: sent(value) for key, value in arguments.items() if value is not None}
-        return home.made(function(**given), spec.result or "any")
+        return made(home, function(**given), spec.result or "any")
 
     @property
-    def _home(self) -> Home:
+    def _home(self) -> AppObjects:
         return home_of(type(self))
+
+    def _sent(self) -> Any:
+        """Return it as the tools take it."""
+        return str(self)
 
     def exists(self) -> bool:
         """Ask the app whether there is such a thing now."""
@@ -197,7 +99,7 @@ class Reference:
         raise AttributeError(f"{name} is no variable; a property is changed by .{name}.set(value)")
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Reference):
+        if not isinstance(other, Specifier):
             return NotImplemented
         return self._home is other._home and self._ref == other._ref
 
@@ -223,7 +125,7 @@ class Reference:
             return f"{root}.{self._ref}"
 
 
-class Readable(Reference, Generic[T_co]):
+class Readable(Specifier, Generic[T_co]):
     """What `read` can read."""
 
     __slots__ = ()
@@ -242,7 +144,7 @@ class Readable(Reference, Generic[T_co]):
         raise NotImplementedError
 
 
-class Value(Readable[T_co]):
+class PropertyValue(Readable[T_co]):
     """A property of an object: call it to read."""
 
     __slots__ = ("_name", "_owner")
@@ -256,7 +158,7 @@ class Value(Readable[T_co]):
     _name: str
 
     @property
-    def _home(self) -> Home:
+    def _home(self) -> AppObjects:
         return home_of(type(self._owner))
 
     def _read(self) -> T_co:
@@ -280,7 +182,7 @@ class Value(Readable[T_co]):
         return object_classes(self._kind(), self._home.tables) == ()
 
     def _taken(self, answer: Any) -> T_co:
-        return cast(T_co, self._home.made(answer, self._kind()))
+        return cast(T_co, made(self._home, answer, self._kind()))
 
     def _kind(self) -> str:
         home = self._home
@@ -289,7 +191,7 @@ class Value(Readable[T_co]):
         return row.type if row is not None else "any"
 
 
-class RwValue(Value[T]):
+class RwPropertyValue(PropertyValue[T]):
     """A property that can be set."""
 
     __slots__ = ()
@@ -299,18 +201,17 @@ class RwValue(Value[T]):
         _set(self._owner, self._name, value)
 
 
-class Object(Reference):
+class Object(Specifier):
     """An object of an app."""
 
     __slots__ = ()
 
     def get(self) -> Any:
         """Read all of its properties: a row by their names here."""
-        from iac_runtime.objects.values import row
 
         found = self._home.function("get")(target=str(self))
         if not isinstance(found, dict):
-            return self._home.made(found, "any")
+            return made(self._home, found, "any")
         return row(type(self), found)
 
 
@@ -334,7 +235,7 @@ class TextObject(Object, Readable[str]):
         return cast(str, answer)
 
 
-class Settable(Reference, Generic[T_contra]):
+class Replaceable(Specifier, Generic[T_contra]):
     """What a property holds that can be set."""
 
     __slots__ = ("_place",)
@@ -348,7 +249,6 @@ class Settable(Reference, Generic[T_contra]):
 
 
 def _set(owner: Object, name: str, value: object) -> None:
-    from iac_runtime.objects.values import sent
 
     home_of(type(owner)).function("set")(target=str(owner), properties={name: sent(value)})
 
@@ -368,11 +268,6 @@ def read(
     a: Readable[A], b: Readable[B], c: Readable[D], d: Readable[E], e: Readable[F], /
 ) -> tuple[A, B, D, E, F]: ...
 @overload
-def read(
-    a: Readable[A], b: Readable[B], c: Readable[D], d: Readable[E], e: Readable[F],
-    f: Readable[G], /,
-) -> tuple[A, B, D, E, F, G]: ...  # fmt: skip
-@overload
 def read(*values: Readable[T]) -> tuple[T, ...]: ...
 def read(*values: Readable[Any]) -> tuple[Any, ...]:
     """Read several values, up to 100 of an app in one exchange; of several apps one each.
@@ -383,7 +278,7 @@ def read(*values: Readable[Any]) -> tuple[Any, ...]:
         ToolError: One of them cannot be read; the first error is told.
     """
     found: dict[int, Any] = {}
-    groups: dict[Home, list[int]] = {}
+    groups: dict[AppObjects, list[int]] = {}
     for place, value in enumerate(values):
         if value._single:
             groups.setdefault(value._home, []).append(place)
@@ -404,3 +299,97 @@ def _error(facts: Mapping[str, Any]) -> "ToolError":
 
     more: dict[str, Any] = {key: value for key, value in facts.items() if key not in _SAID}
     return ToolError(facts["type"], facts["message"], facts.get("suggestion", ""), **more)
+
+
+_TUPLES: Final[Mapping[str, type[Any]]] = {"color": Color, "RGB color": Color, "point": Point}
+
+
+def sent(value: Any) -> Any:
+    """Return a value as the tools take it: an object as its reference, a rectangle by its sides."""
+    if isinstance(value, Specifier):
+        return value._sent()
+    if isinstance(value, Rect):
+        return value._asdict()
+    if isinstance(value, Criterion):
+        return value.name
+    if isinstance(value, type) and issubclass(value, Object):
+        return home_of(value).terms.get(value, value.__name__)
+    if isinstance(value, list | tuple | set | frozenset):
+        return [sent(part) for part in value]
+    if isinstance(value, dict):
+        return {key: sent(part) for key, part in value.items()}
+    return value
+
+
+def made(home: AppObjects, value: Any, kind: str) -> Any:
+    """Return an answer of the type `kind` (the grammar of `Param.type`) as Python has it."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    from iac_runtime.gate.results import RefText
+    from iac_runtime.types import parse_type
+
+    if isinstance(value, RefText):
+        return object_named(home, value)
+    kinds = parse_type(kind)
+    if isinstance(value, str):
+        from pathlib import Path
+
+        files = any(_is_file(one.name) for one in kinds)
+        return Path(value) if files and value.startswith("/") else value
+    if isinstance(value, list):
+        single = next((_TUPLES[one.name] for one in kinds if one.name in _TUPLES), None)
+        if single and len(value) == len(single._fields) and not isinstance(value[0], list | dict):
+            return single(*value)
+        inner = " | ".join(one.name for one in kinds if one.many) or kind
+        return [made(home, part, inner) for part in value]
+    if isinstance(value, dict):
+        return _record(home, value, [one.name for one in kinds])
+    return value
+
+
+def _is_file(name: str) -> bool:
+    from iac_runtime.types import find_type
+
+    found = find_type(name)
+    return found is not None and found.reading == "file"
+
+
+def object_named(home: AppObjects, text: str) -> "Object":
+    """Return the object that an answer names."""
+    from iac_runtime.language.reader import AppReader
+
+    found = AppReader(home.tables, strict=False).reference(text)
+    known = [term for term in found.classes or () if term in home.objects]
+    if not known:
+        other: type[Object] = type("Object", (Object,), {"__module__": home.name})
+        return other(text)
+    return home.class_of(known[0])("" if known[0] == text == APPLICATION else text)
+
+
+def _record(home: AppObjects, value: dict[str, Any], names: list[str]) -> Any:
+    if set(value) == {"x", "y", "width", "height"}:
+        return Rect(**value)
+    if set(value) == {"x", "y"}:
+        return Point(**value)
+    rows = [row for name in names if name in home.tables.records
+            for row in home.tables.records[name].properties]  # fmt: skip
+    kinds = {home.fields.get(row.jxa, row.jxa): row.type for row in rows}
+    return {
+        (name := home.fields.get(key, key)): made(home, part, kinds.get(name, "any"))
+        for key, part in value.items()
+    }
+
+
+def row(owner: type[Object], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of an object by their Python names; `found` is by the dictionary's."""
+    from iac_base.words import fold
+
+    home = home_of(owner)
+    names, term = home.python_names(owner), home.terms.get(owner, APPLICATION)
+    result = {}
+    for label, value in found.items():
+        prop = home.tables.find_property(term, label)
+        name = names.get(fold(label))
+        if name is not None:
+            result[name] = made(home, value, prop.type if prop is not None else "any")
+    return result

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar, overload
 
-from iac_runtime.objects.base import Object, Reference
+from iac_runtime.objects.base import Object, Specifier, object_named, row, sent
 from iac_runtime.objects.conditions import Condition
 from iac_runtime.objects.rows import Rows
 
@@ -14,7 +14,7 @@ _GROWTH: Final = 10
 """Objects that an iteration asks for at first, and by how much more each time after."""
 
 
-class Part(NamedTuple):
+class _Part(NamedTuple):
     """Which of the elements are meant: those that pass `where`, from `start` up to `stop`."""
 
     where: dict[str, Any] | None = None
@@ -27,7 +27,7 @@ class Part(NamedTuple):
         return None if self.stop is None else max(self.stop - self.start, 0)
 
 
-class Items(Reference, Generic[T]):
+class Items(Specifier, Generic[T]):
     """The elements of one class that an object contains; nothing is sent until they are read."""
 
     __slots__ = ("_base", "_name", "_of", "_part", "_term")
@@ -36,10 +36,10 @@ class Items(Reference, Generic[T]):
     _of: str
     _name: str
     _term: str
-    _part: Part
+    _part: _Part
 
-    def __init__(self, of: str, name: str, term: str, part: Part = Part()) -> None:  # noqa: B008
-        text = Reference(of)._child(name)
+    def __init__(self, of: str, name: str, term: str, part: _Part = _Part()) -> None:  # noqa: B008
+        text = Specifier(of)._child(name)
         if part.where is not None:
             text += f".whose({_literal(part.where)})"
         # No tool takes a slice as a reference: what is done to one is done to its objects.
@@ -128,7 +128,6 @@ class Items(Reference, Generic[T]):
             limit: The most rows.
             offset: Rows to skip before them.
         """
-        from iac_runtime.objects.values import row
 
         held = self._held
         known = self._home.members(held)
@@ -148,7 +147,6 @@ class Items(Reference, Generic[T]):
 
     def _make(self, **values: Any) -> T:
         """Make one there, with these properties; return it."""
-        from iac_runtime.objects.values import sent
 
         home, held = self._home, self._held
         self._whole("make")
@@ -158,7 +156,7 @@ class Items(Reference, Generic[T]):
         if self._of:
             more["at"] = self._of
         text = home.function("make")(element=self._term, properties=properties or None, **more)
-        return home.object(text)  # type: ignore[return-value]
+        return object_named(home, text)  # type: ignore[return-value]
 
     if not TYPE_CHECKING:
         # Each generated collection says which names and values these take.
@@ -177,12 +175,15 @@ class Items(Reference, Generic[T]):
     def _held(self) -> type[Object]:
         return self._home.class_of(self._term)
 
+    def _sent(self) -> Any:
+        return str(self) if self._base == self._ref else [str(one) for one in self.get()]
+
     def _one(self, key: str) -> T:
         found: Any = self._held(f"{self._base}{key}")
         return found  # type: ignore[no-any-return]
 
     def _with(self, where: dict[str, Any] | None, start: int = 0, stop: int | None = None) -> Self:
-        return type(self)(self._of, self._name, self._term, Part(where, start, stop))
+        return type(self)(self._of, self._name, self._term, _Part(where, start, stop))
 
     def _slice(self, key: "slice[Any, Any, Any]") -> Self:
         start, stop = key.start or 0, key.stop
@@ -193,14 +194,14 @@ class Items(Reference, Generic[T]):
                 if one is not None]  # fmt: skip
         return self._with(part.where, part.start + start, min(ends, default=None))
 
-    def _whole(self, what: str) -> Part:
+    def _whole(self, what: str) -> _Part:
         if self._part.start or self._part.stop is not None:
             raise _refused(f"A slice has no {what}; use it before the slice.")
         return self._part
 
     def _where(self) -> dict[str, Any]:
         where = self._part.where
-        return {"element": self._term, "of": self._of or None, "where": where and _sent(where)}
+        return {"element": self._term, "of": self._of or None, "where": where and sent(where)}
 
     def _rows(
         self,
@@ -220,14 +221,7 @@ class Items(Reference, Generic[T]):
 
     def _objects(self, rows: list[dict[str, Any]]) -> Iterator[T]:
         held: Any = self._held
-        for row in rows:
-            yield held(str(row["ref"]))
-
-
-def _sent(where: dict[str, Any]) -> Any:
-    from iac_runtime.objects.values import sent
-
-    return sent(where)
+        return (held(str(one["ref"])) for one in rows)
 
 
 def _literal(where: dict[str, Any]) -> str:
@@ -236,7 +230,7 @@ def _literal(where: dict[str, Any]) -> str:
 
     from iac_runtime.tools.checking import taken
 
-    return json.dumps(taken(_sent(where)), ensure_ascii=False)
+    return json.dumps(taken(sent(where)), ensure_ascii=False)
 
 
 def _both(one: dict[str, Any] | None, other: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Both compile to the `where` of the object tools.
 from collections.abc import Iterable
 from typing import Any, Final, Generic, TypeVar, overload
 
-__all__ = ["Condition", "Field", "Its", "NotComparable", "its"]
+__all__ = ["Condition", "Criterion", "Its", "NotComparable", "its"]
 
 O_contra = TypeVar("O_contra", contravariant=True)
 O = TypeVar("O")  # noqa: E741
@@ -41,7 +41,7 @@ class NotComparable:
     """What comparing a property with a value of another type gives; no collection takes it."""
 
 
-class Field(Generic[O, T]):
+class Criterion(Generic[O, T]):
     """A property of a class, `Message.subject`, to be compared in a filter."""
 
     __slots__ = ("name",)
@@ -54,17 +54,25 @@ class Field(Generic[O, T]):
         return Condition({self.name: {operator: value}})
 
     @overload  # type: ignore[override]
-    def __eq__(self, other: T | None) -> Condition[O]: ...
+    def __eq__(  # pyright: ignore[reportOverlappingOverload]
+        self, other: T | None
+    ) -> Condition[O]: ...
     @overload
     def __eq__(self, other: object) -> NotComparable: ...
-    def __eq__(self, other: object) -> Condition[O] | NotComparable:
+    def __eq__(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, other: object
+    ) -> Condition[O] | NotComparable:
         return Condition({self.name: other})
 
     @overload  # type: ignore[override]
-    def __ne__(self, other: T | None) -> Condition[O]: ...
+    def __ne__(  # pyright: ignore[reportOverlappingOverload]
+        self, other: T | None
+    ) -> Condition[O]: ...
     @overload
     def __ne__(self, other: object) -> NotComparable: ...
-    def __ne__(self, other: object) -> Condition[O] | NotComparable:
+    def __ne__(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, other: object
+    ) -> Condition[O] | NotComparable:
         return self._test("!=", other)
 
     def __lt__(self, other: T) -> Condition[O]:
@@ -80,18 +88,18 @@ class Field(Generic[O, T]):
         return self._test(">=", other)
 
     @overload
-    def contains(self: "Field[O, str]", other: str) -> Condition[O]: ...
+    def contains(self: "Criterion[O, str]", other: str) -> Condition[O]: ...
     @overload
-    def contains(self: "Field[O, list[E]]", other: "E") -> Condition[O]: ...
+    def contains(self: "Criterion[O, list[E]]", other: "E") -> Condition[O]: ...
     def contains(self, other: Any) -> Condition[O]:
         """Test whether a text has these characters in it, or a list this item."""
         return self._test("contains", other)
 
-    def startswith(self: "Field[O, str]", other: str) -> Condition[O]:
+    def startswith(self: "Criterion[O, str]", other: str) -> Condition[O]:
         """Test how a text begins."""
         return self._test("begins with", other)
 
-    def endswith(self: "Field[O, str]", other: str) -> Condition[O]:
+    def endswith(self: "Criterion[O, str]", other: str) -> Condition[O]:
         """Test how a text ends."""
         return self._test("ends with", other)
 
@@ -100,13 +108,13 @@ class Field(Generic[O, T]):
         return self._test("in", list(values))
 
     def __repr__(self) -> str:
-        return f"Field({self.name!r})"
+        return f"Criterion({self.name!r})"
 
 
 E = TypeVar("E")
 
 
-class Its(Field[Any, Any]):
+class Its(Criterion[Any, Any]):
     """A property of whatever is filtered, without types: `its.read_status`, `its.mailbox.name`."""
 
     __slots__ = ()

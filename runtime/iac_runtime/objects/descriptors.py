@@ -5,11 +5,12 @@ field to compare in a filter.
 """
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
-from iac_runtime.objects.base import Object, RwValue, Value, home_of
+from iac_runtime.objects.base import Object, PropertyValue, Replaceable, RwPropertyValue
 from iac_runtime.objects.collection import Items
-from iac_runtime.objects.conditions import Field
+from iac_runtime.objects.conditions import Criterion
+from iac_runtime.objects.home import AppObjects, home_of
 
 __all__ = ["Elements", "One", "Prop", "RwOne", "RwProp", "RwTextOne", "TextOne", "type_names"]
 
@@ -19,7 +20,7 @@ S = TypeVar("S", bound=Object)
 T = TypeVar("T")
 
 
-class Member:
+class _Member:
     """A property or the elements of a class; `name` is the one that JavaScript has for it."""
 
     __slots__ = ("name",)
@@ -28,17 +29,17 @@ class Member:
         self.name = name
 
 
-class Prop(Member, Generic[T]):
+class Prop(_Member, Generic[T]):
     """A property that can be read."""
 
     __slots__ = ()
 
     @overload
-    def __get__(self, instance: None, owner: type[O]) -> Field[O, T]: ...
+    def __get__(self, instance: None, owner: type[O]) -> Criterion[O, T]: ...
     @overload
-    def __get__(self, instance: Object, owner: Any) -> Value[T]: ...
-    def __get__(self, instance: Object | None, owner: Any) -> Field[Any, T] | Value[T]:
-        return Field(self.name) if instance is None else Value(instance, self.name)
+    def __get__(self, instance: Object, owner: Any) -> PropertyValue[T]: ...
+    def __get__(self, instance: Object | None, owner: Any) -> Criterion[Any, T] | PropertyValue[T]:
+        return Criterion(self.name) if instance is None else PropertyValue(instance, self.name)
 
 
 class RwProp(Prop[T]):
@@ -47,14 +48,16 @@ class RwProp(Prop[T]):
     __slots__ = ()
 
     @overload
-    def __get__(self, instance: None, owner: type[O]) -> Field[O, T]: ...
+    def __get__(self, instance: None, owner: type[O]) -> Criterion[O, T]: ...
     @overload
-    def __get__(self, instance: Object, owner: Any) -> RwValue[T]: ...
-    def __get__(self, instance: Object | None, owner: Any) -> Field[Any, T] | RwValue[T]:
-        return Field(self.name) if instance is None else RwValue(instance, self.name)
+    def __get__(self, instance: Object, owner: Any) -> RwPropertyValue[T]: ...
+    def __get__(
+        self, instance: Object | None, owner: Any
+    ) -> Criterion[Any, T] | RwPropertyValue[T]:
+        return Criterion(self.name) if instance is None else RwPropertyValue(instance, self.name)
 
 
-class _Holder(Member, Generic[S]):
+class _Holder(_Member, Generic[S]):
     """A property that holds an object of the class `term`."""
 
     __slots__ = ("term",)
@@ -67,11 +70,24 @@ class _Holder(Member, Generic[S]):
     def held(self, instance: Object) -> S:
         """Return the object that the property of `instance` holds."""
         home = home_of(type(instance))
-        kind = home.settable(self.term) if self.writes else home.class_of(self.term)
+        kind = _settable(home, self.term) if self.writes else home.class_of(self.term)
         found: Any = kind(instance._child(self.name))
         if self.writes:
             object.__setattr__(found, "_place", (instance, self.name))
         return found  # type: ignore[no-any-return]
+
+
+_with_set: Final[dict[type[Object], type[Object]]] = {}
+
+
+def _settable(home: AppObjects, term: str) -> type[Object]:
+    """Return the class `term` for a property that can be set; it differs by `set` alone."""
+    held = home.class_of(term)
+    if held not in _with_set:
+        made: type[Object] = type(held.__name__, (held, Replaceable), {"__module__": home.name})
+        home.terms[made] = term
+        _with_set[held] = made
+    return _with_set[held]
 
 
 class One(_Holder[S]):
@@ -80,11 +96,11 @@ class One(_Holder[S]):
     __slots__ = ()
 
     @overload
-    def __get__(self, instance: None, owner: type[O]) -> Field[O, Object]: ...
+    def __get__(self, instance: None, owner: type[O]) -> Criterion[O, Object]: ...
     @overload
     def __get__(self, instance: Object, owner: Any) -> S: ...
-    def __get__(self, instance: Object | None, owner: Any) -> Field[Any, Object] | S:
-        return Field(self.name) if instance is None else self.held(instance)
+    def __get__(self, instance: Object | None, owner: Any) -> Criterion[Any, Object] | S:
+        return Criterion(self.name) if instance is None else self.held(instance)
 
 
 class RwOne(One[S]):
@@ -100,11 +116,11 @@ class TextOne(_Holder[S]):
     __slots__ = ()
 
     @overload
-    def __get__(self, instance: None, owner: type[O]) -> Field[O, str]: ...
+    def __get__(self, instance: None, owner: type[O]) -> Criterion[O, str]: ...
     @overload
     def __get__(self, instance: Object, owner: Any) -> S: ...
-    def __get__(self, instance: Object | None, owner: Any) -> Field[Any, str] | S:
-        return Field(self.name) if instance is None else self.held(instance)
+    def __get__(self, instance: Object | None, owner: Any) -> Criterion[Any, str] | S:
+        return Criterion(self.name) if instance is None else self.held(instance)
 
 
 class RwTextOne(TextOne[S]):
@@ -114,7 +130,7 @@ class RwTextOne(TextOne[S]):
     writes = True
 
 
-class Elements(Member, Generic[C]):
+class Elements(_Member, Generic[C]):
     """The objects of the class `term` that an object contains."""
 
     __slots__ = ("term",)
