@@ -205,6 +205,7 @@ class TypedClass:
     row_name: str = ""
     values_name: str = ""
     keys_name: str = ""
+    above: str = ""
     is_text: bool = False
     attributes: list[Attribute] = field(default_factory=list)
     methods: list[Method] = field(default_factory=list)

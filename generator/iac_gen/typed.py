@@ -26,6 +26,8 @@ from iac_runtime.types import TYPES, alternatives, find_type
 SUFFIX: Final = "_objects"
 APP_CLASS: Final = "Application"
 COMMANDS: Final = "Commands"
+EXISTS: Final = "coredoex"
+"""The event of `exists`, a method of every object."""
 
 _TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
 _ANNOTATIONS: Final[Mapping[str, str]] = {
@@ -209,7 +211,9 @@ class _Builder:
         made = [naming.unique(f"{name}{what}", self.taken) for what in ("Row", "Values", "Name")]
         self.taken |= {*made}
         row, values, keys = made
-        return TypedClass(term, name, self.items.get(term, ""), bases, row, values, keys, text)
+        return TypedClass(
+            term, name, self.items.get(term, ""), bases, row, values, keys, above, text
+        )
 
     def _fill(self, one: TypedClass, made: Mapping[str, TypedClass]) -> None:
         """Give a class its attributes and rows; what it inherits is not said again."""
@@ -350,7 +354,7 @@ class _Builder:
         everywhere: list[Method] = []
         taken = {a.name for one in made.values() for a in one.attributes} | _API | _BUILTIN
         for tool in self.module.tools:
-            objects = len(made) > 1 and tool.event == "coredoex"
+            objects = len(made) > 1 and tool.event == EXISTS
             if tool.op != "command" or tool.bind or objects:
                 continue
             direct = next((p for p in tool.parameters if p.row.code == "----"), None)

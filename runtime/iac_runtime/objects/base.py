@@ -311,7 +311,7 @@ def sent(value: Any) -> Any:
     if isinstance(value, Rect):
         return value._asdict()
     if isinstance(value, Criterion):
-        return value.name
+        return value._name
     if isinstance(value, type) and issubclass(value, Object):
         return home_of(value).terms.get(value, value.__name__)
     if isinstance(value, list | tuple | set | frozenset):

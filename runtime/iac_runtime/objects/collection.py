@@ -68,6 +68,10 @@ class Items(Specifier, Generic[T]):
             return self._slice(key)
         if isinstance(key, str):
             return self._one(f"[{_quoted(key)}]")
+        if isinstance(key, bool):
+            raise TypeError(
+                "This is no condition of a property: begin it with its or with the class"
+            )
         part = self._part
         if key < 0 and part.stop is not None:
             raise _refused("A slice has no position from its end; count from 0.")

@@ -44,14 +44,14 @@ class NotComparable:
 class Criterion(Generic[O, T]):
     """A property of a class, `Message.subject`, to be compared in a filter."""
 
-    __slots__ = ("name",)
+    __slots__ = ("_name",)
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self._name = name
 
     def _test(self, operator: str, value: Any) -> Condition[O]:
-        return Condition({self.name: {operator: value}})
+        return Condition({self._name: {operator: value}})
 
     @overload  # type: ignore[override]
     def __eq__(  # pyright: ignore[reportOverlappingOverload]
@@ -62,7 +62,7 @@ class Criterion(Generic[O, T]):
     def __eq__(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, other: object
     ) -> Condition[O] | NotComparable:
-        return Condition({self.name: other})
+        return Condition({self._name: other})
 
     @overload  # type: ignore[override]
     def __ne__(  # pyright: ignore[reportOverlappingOverload]
@@ -108,7 +108,7 @@ class Criterion(Generic[O, T]):
         return self._test("in", list(values))
 
     def __repr__(self) -> str:
-        return f"Criterion({self.name!r})"
+        return f"Criterion({self._name!r})"
 
 
 E = TypeVar("E")
@@ -122,8 +122,10 @@ class Its(Criterion[Any, Any]):
     def __getattr__(self, name: str) -> "Its":
         if name.startswith("__"):
             raise AttributeError(name)
-        name = name.rstrip("_")
-        return Its(f"{self.name}.{name}" if self.name else name)
+        # As JavaScript has it, so that one filter is one text.
+        first, *rest = name.rstrip("_").split("_")
+        name = first + "".join(word.capitalize() for word in rest)
+        return Its(f"{self._name}.{name}" if self._name else name)
 
 
 its: Final = Its("")
