@@ -161,7 +161,7 @@ def test_filters_are_joined(session: Session) -> None:
     assert either.count() == 2
     assert either[its.name == "Gift ideas"].count() == 1
     with pytest.raises(TypeError, match="&"):
-        assert notes.app.notes[(note.name == "a") and (note.name == "b")]  # type: ignore[redundant-expr]
+        assert notes.app.notes[(note.name == "a") and (note.name == "b")]
 
 
 def test_what_is_not_there_is_told(session: Session) -> None:
