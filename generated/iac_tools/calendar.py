@@ -256,7 +256,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Calendar. SAFE to DANGEROUS, by property.
@@ -271,7 +274,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -336,7 +341,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Calendar. DANGEROUS, ends the app, unsaved work may be lost.
@@ -350,7 +359,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Calendar. DANGEROUS, deletes.
@@ -387,7 +398,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Calendar. SAFE, reads.
 
@@ -418,7 +436,12 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     return APP.call(move, target=target, to=to)
 
 
-@tool(event="wrbtaec8", level="MODIFY", jxa="reloadCalendars", params={})
+@tool(
+    event="wrbtaec8",
+    level="MODIFY",
+    jxa="reloadCalendars",
+    params={},
+)
 def reload_calendars() -> None:
     """Fetch all calendars again from their servers. MODIFY, changes something."""
     return APP.call(reload_calendars)
@@ -428,7 +451,9 @@ def reload_calendars() -> None:
     event="wrbtaeca",
     level="SAFE",
     jxa="switchView",
-    params={"to": Param("to", "wre5", "view type")},
+    params={
+        "to": Param("to", "wre5", "view type"),
+    },
 )
 def switch_view(*, to: ViewType) -> None:
     """Show Calendar by day, week or month. SAFE, changes the view only.
@@ -440,7 +465,12 @@ def switch_view(*, to: ViewType) -> None:
 
 
 @tool(
-    event="wrbtaec9", level="SAFE", jxa="viewCalendar", params={"at": Param("at", "wtdt", "date")}
+    event="wrbtaec9",
+    level="SAFE",
+    jxa="viewCalendar",
+    params={
+        "at": Param("at", "wtdt", "date"),
+    },
 )
 def view_calendar(*, at: str) -> None:
     """Show a date in the window of Calendar. SAFE, changes the view only.
@@ -451,7 +481,14 @@ def view_calendar(*, at: str) -> None:
     return APP.call(view_calendar, at=at)
 
 
-@tool(event="GURLGURL", level="MODIFY", jxa="geturl", params={"target": Param("", "----", "text")})
+@tool(
+    event="GURLGURL",
+    level="MODIFY",
+    jxa="geturl",
+    params={
+        "target": Param("", "----", "text"),
+    },
+)
 def get_url(target: str) -> None:
     """Open a URL with Calendar. MODIFY, opens a URL.
 
@@ -464,7 +501,9 @@ def get_url(target: str) -> None:
 @tool(
     event="wrbtaec3",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def show(target: Ref | ListOf[Ref]) -> None:
     """Show one or more events in Calendar. SAFE, changes the view only.
@@ -570,7 +609,10 @@ def make_event(
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"calendar": Param("", "", "calendar"), "text": Param("", "", "text")},
+    params={
+        "calendar": Param("", "", "calendar"),
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "event",
@@ -596,7 +638,9 @@ def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="get",
     level="SAFE",
-    params={"event": Param("", "", "event")},
+    params={
+        "event": Param("", "", "event"),
+    },
     result="any",
     bind={
         "target": "$event",
@@ -641,7 +685,10 @@ def reschedule(event: Ref, *, start: str, end: str) -> None:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"event": Param("", "", "event"), "location": Param("", "", "text")},
+    params={
+        "event": Param("", "", "event"),
+        "location": Param("", "", "text"),
+    },
     bind={"target": "$event", "properties": {"location": "$location"}},
 )
 def set_location(event: Ref, *, location: str) -> None:
@@ -658,7 +705,9 @@ def set_location(event: Ref, *, location: str) -> None:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"event": Param("", "", "event")},
+    params={
+        "event": Param("", "", "event"),
+    },
     result="list of record",
     bind={
         "element": "attendee",
@@ -682,7 +731,10 @@ def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"event": Param("", "", "event"), "minutes": Param("", "", "integer")},
+    params={
+        "event": Param("", "", "event"),
+        "minutes": Param("", "", "integer"),
+    },
     result="specifier",
     bind={
         "element": "display alarm",
@@ -707,7 +759,9 @@ def add_alert(event: Ref, *, minutes: int) -> Ref:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"name": Param("", "", "text")},
+    params={
+        "name": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "calendar", "properties": {"name": "$name"}},
 )
@@ -727,7 +781,9 @@ def make_calendar(name: str) -> Ref:
     event="wrbtaec9",
     level="SAFE",
     jxa="viewCalendar",
-    params={"day": Param("", "", "date")},
+    params={
+        "day": Param("", "", "date"),
+    },
     bind={"at": "$day"},
 )
 def show_day(day: str) -> None:

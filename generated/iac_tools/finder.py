@@ -380,7 +380,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Finder. SAFE to DANGEROUS, by property.
@@ -436,7 +439,11 @@ def print(target: Ref | ListOf[Ref], *, with_properties: Mapping[str, Any] | Non
     return APP.call(print, target=target, with_properties=with_properties)
 
 
-@tool(event="aevtquit", level="DANGEROUS", params={})
+@tool(
+    event="aevtquit",
+    level="DANGEROUS",
+    params={},
+)
 def quit() -> None:
     """Quit Finder. DANGEROUS, ends the app, unsaved work may be lost."""
     return APP.call(quit)
@@ -446,7 +453,9 @@ def quit() -> None:
     event="miscactv",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def activate(target: Ref | ListOf[Ref] | None = None) -> None:
     """Bring Finder to the front. SAFE, changes the view only.
@@ -460,7 +469,9 @@ def activate(target: Ref | ListOf[Ref] | None = None) -> None:
 @tool(
     event="coreclos",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Finder. MODIFY, closes, unsaved work may be lost.
@@ -497,7 +508,9 @@ def data_size(target: Ref | ListOf[Ref], *, as_: str | None = None) -> int:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
     result="specifier",
 )
 def delete(target: Ref | ListOf[Ref]) -> Ref:
@@ -557,7 +570,9 @@ def duplicate(
 @tool(
     event="coredoex",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
     result="boolean",
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
@@ -617,7 +632,9 @@ def move(
 @tool(
     event="miscslct",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def select(target: Ref | ListOf[Ref]) -> None:
     """Select files or folders in Finder. SAFE, changes the view only.
@@ -628,7 +645,11 @@ def select(target: Ref | ListOf[Ref]) -> None:
     return APP.call(select, target=target)
 
 
-@tool(event="misccopy", level="MODIFY", params={})
+@tool(
+    event="misccopy",
+    level="MODIFY",
+    params={},
+)
 def copy() -> None:
     """Copy what is selected in Finder to the clipboard. MODIFY, edits or uses the clipboard."""
     return APP.call(copy)
@@ -679,7 +700,9 @@ def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
 @tool(
     event="fndrejct",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def eject(target: Ref | ListOf[Ref] | None = None) -> None:
     """Eject disks in Finder. MODIFY, unmounts a volume.
@@ -711,7 +734,9 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
 @tool(
     event="fndrfera",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def erase(target: Ref | ListOf[Ref]) -> None:
     """Erase a disk with all that is on it. DANGEROUS, destroys for good.
@@ -725,7 +750,9 @@ def erase(target: Ref | ListOf[Ref]) -> None:
 @tool(
     event="miscmvis",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def reveal(target: Ref | ListOf[Ref]) -> None:
     """Show files or folders in a window of Finder. SAFE, changes the view only.
@@ -769,19 +796,32 @@ def update(
     )
 
 
-@tool(event="fndrrest", level="DANGEROUS", params={})
+@tool(
+    event="fndrrest",
+    level="DANGEROUS",
+    params={},
+)
 def restart() -> None:
     """Restart the computer. DANGEROUS, restarts the computer."""
     return APP.call(restart)
 
 
-@tool(event="fndrshut", level="DANGEROUS", jxa="shutDown", params={})
+@tool(
+    event="fndrshut",
+    level="DANGEROUS",
+    jxa="shutDown",
+    params={},
+)
 def shut_down() -> None:
     """Shut the computer down. DANGEROUS, shuts the computer down."""
     return APP.call(shut_down)
 
 
-@tool(event="fndrslep", level="MODIFY", params={})
+@tool(
+    event="fndrslep",
+    level="MODIFY",
+    params={},
+)
 def sleep() -> None:
     """Let the computer sleep. MODIFY, puts the computer to sleep."""
     return APP.call(sleep)
@@ -791,7 +831,9 @@ def sleep() -> None:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"folder": Param("", "", "folder")},
+    params={
+        "folder": Param("", "", "folder"),
+    },
     result="list of record",
     bind={"element": "item", "of": "$folder", "properties": ["name", "kind", "modification date"]},
 )
@@ -808,7 +850,12 @@ def list_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
 
 
 @tool(
-    event="coregetd", op="get", level="SAFE", params={}, result="any", bind={"target": "selection"}
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="any",
+    bind={"target": "selection"},
 )
 def get_selection() -> Any:
     """Return what is selected in Finder. SAFE, reads.
@@ -823,7 +870,10 @@ def get_selection() -> Any:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"name": Param("", "", "text"), "at": Param("", "", "folder")},
+    params={
+        "name": Param("", "", "text"),
+        "at": Param("", "", "folder"),
+    },
     result="specifier",
     bind={"element": "folder", "at": "$at", "properties": {"name": "$name"}},
 )
@@ -844,7 +894,9 @@ def make_folder(name: str, *, at: Ref) -> Ref:
     event="coregetd",
     op="get",
     level="SAFE",
-    params={"item": Param("", "", "item")},
+    params={
+        "item": Param("", "", "item"),
+    },
     result="any",
     bind={
         "target": "$item",
@@ -867,7 +919,10 @@ def get_info(item: Ref) -> Any:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"item": Param("", "", "item"), "name": Param("", "", "text")},
+    params={
+        "item": Param("", "", "item"),
+        "name": Param("", "", "text"),
+    },
     bind={"target": "$item", "properties": {"name": "$name"}},
 )
 def rename(item: Ref, *, name: str) -> None:
@@ -884,7 +939,10 @@ def rename(item: Ref, *, name: str) -> None:
     event="coremove",
     level="MODIFY",
     jxa="move",
-    params={"item": Param("", "", "item"), "folder": Param("", "", "folder")},
+    params={
+        "item": Param("", "", "item"),
+        "folder": Param("", "", "folder"),
+    },
     result="specifier",
     bind={"target": "$item", "to": "$folder"},
 )
@@ -905,7 +963,10 @@ def move_to(item: Ref, *, folder: Ref) -> Ref:
     event="coreclon",
     level="MODIFY",
     jxa="duplicate",
-    params={"item": Param("", "", "item"), "folder": Param("", "", "folder")},
+    params={
+        "item": Param("", "", "item"),
+        "folder": Param("", "", "folder"),
+    },
     result="specifier",
     bind={"target": "$item", "to": "$folder"},
 )
@@ -926,7 +987,10 @@ def copy_to(item: Ref, *, folder: Ref) -> Ref:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"folder": Param("", "", "folder"), "text": Param("", "", "text")},
+    params={
+        "folder": Param("", "", "folder"),
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "item",

@@ -233,7 +233,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Google Chrome. SAFE to MODIFY, by property.
@@ -265,7 +268,13 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: str | None =
     return APP.call(save, target=target, in_=in_, as_=as_)
 
 
-@tool(event="aevtodoc", level="MODIFY", params={"target": Param("", "----", "list of file")})
+@tool(
+    event="aevtodoc",
+    level="MODIFY",
+    params={
+        "target": Param("", "----", "list of file"),
+    },
+)
 def open(target: ListOf[str]) -> None:
     """Open files or objects in Google Chrome. MODIFY, opens a document.
 
@@ -278,7 +287,9 @@ def open(target: ListOf[str]) -> None:
 @tool(
     event="coreclos",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Google Chrome. MODIFY, closes, unsaved work may be lost.
@@ -289,7 +300,11 @@ def close(target: Ref | ListOf[Ref]) -> None:
     return APP.call(close, target=target)
 
 
-@tool(event="aevtquit", level="DANGEROUS", params={})
+@tool(
+    event="aevtquit",
+    level="DANGEROUS",
+    params={},
+)
 def quit() -> None:
     """Quit Google Chrome. DANGEROUS, ends the app, unsaved work may be lost."""
     return APP.call(quit)
@@ -298,7 +313,9 @@ def quit() -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Google Chrome. DANGEROUS, deletes.
@@ -338,7 +355,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Google Chrome. SAFE, reads.
 
@@ -376,7 +400,9 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> Ref:
 @tool(
     event="aevtpdoc",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def print(target: Ref | ListOf[Ref]) -> None:
     """Print files or objects with Google Chrome. MODIFY, prints.
@@ -390,7 +416,9 @@ def print(target: Ref | ListOf[Ref]) -> None:
 @tool(
     event="CrSuRlod",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def reload(target: Ref | ListOf[Ref]) -> None:
     """Reload one or more tabs in Google Chrome. MODIFY, changes something.
@@ -405,7 +433,9 @@ def reload(target: Ref | ListOf[Ref]) -> None:
     event="CrSuBack",
     level="SAFE",
     jxa="goBack",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def go_back(target: Ref | ListOf[Ref]) -> None:
     """Go back one page in a tab of Google Chrome. SAFE, plays or navigates.
@@ -420,7 +450,9 @@ def go_back(target: Ref | ListOf[Ref]) -> None:
     event="CrSuFwd ",
     level="SAFE",
     jxa="goForward",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def go_forward(target: Ref | ListOf[Ref]) -> None:
     """Go forward one page in a tab of Google Chrome. SAFE, plays or navigates.
@@ -435,7 +467,9 @@ def go_forward(target: Ref | ListOf[Ref]) -> None:
     event="CrSuSlAl",
     level="SAFE",
     jxa="selectAll",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def select_all(target: Ref | ListOf[Ref]) -> None:
     """Select all of the page in a tab of Google Chrome. SAFE, changes the view only.
@@ -450,7 +484,9 @@ def select_all(target: Ref | ListOf[Ref]) -> None:
     event="CrSuCut ",
     level="MODIFY",
     jxa="cutSelection",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def cut_selection(target: Ref | ListOf[Ref]) -> None:
     """Cut the selection of one or more tabs in Google Chrome. MODIFY, changes something.
@@ -465,7 +501,9 @@ def cut_selection(target: Ref | ListOf[Ref]) -> None:
     event="CrSuCop ",
     level="MODIFY",
     jxa="copySelection",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def copy_selection(target: Ref | ListOf[Ref]) -> None:
     """Copy the selection of one or more tabs in Google Chrome. MODIFY, makes something new.
@@ -480,7 +518,9 @@ def copy_selection(target: Ref | ListOf[Ref]) -> None:
     event="CrSuPast",
     level="MODIFY",
     jxa="pasteSelection",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def paste_selection(target: Ref | ListOf[Ref]) -> None:
     """Paste the selection of one or more tabs in Google Chrome. MODIFY, changes something.
@@ -494,7 +534,9 @@ def paste_selection(target: Ref | ListOf[Ref]) -> None:
 @tool(
     event="CrSuUndo",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def undo(target: Ref | ListOf[Ref]) -> None:
     """Undo the latest change in a tab of Google Chrome. MODIFY, changes something.
@@ -508,7 +550,9 @@ def undo(target: Ref | ListOf[Ref]) -> None:
 @tool(
     event="CrSuRedo",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def redo(target: Ref | ListOf[Ref]) -> None:
     """Do the latest change again in a tab of Google Chrome. MODIFY, changes something.
@@ -522,7 +566,9 @@ def redo(target: Ref | ListOf[Ref]) -> None:
 @tool(
     event="CrSustop",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def stop(target: Ref | ListOf[Ref]) -> None:
     """Stop loading one or more tabs in Google Chrome. SAFE, plays or navigates.
@@ -537,7 +583,9 @@ def stop(target: Ref | ListOf[Ref]) -> None:
     event="CrSuVSrc",
     level="SAFE",
     jxa="viewSource",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def view_source(target: Ref | ListOf[Ref]) -> None:
     """Show the source of the page in a tab of Google Chrome. SAFE, changes the view only.
@@ -608,7 +656,9 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "tab", "at": "windows[0]", "properties": {"URL": "$url"}},
 )
@@ -645,7 +695,9 @@ def get_title() -> str:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     bind={"target": "windows[0].activeTab", "properties": {"URL": "$url"}},
 )
 def go_to(url: str) -> None:
@@ -661,7 +713,9 @@ def go_to(url: str) -> None:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "tab",
@@ -686,7 +740,9 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     event="coreclos",
     level="MODIFY",
     jxa="close",
-    params={"tab": Param("", "", "tab")},
+    params={
+        "tab": Param("", "", "tab"),
+    },
     bind={"target": "$tab"},
 )
 def close_tab(tab: Ref) -> None:
@@ -711,7 +767,11 @@ def reload_tab() -> None:
 
 
 @tool(
-    event="CrSuBack", level="SAFE", jxa="goBack", params={}, bind={"target": "windows[0].activeTab"}
+    event="CrSuBack",
+    level="SAFE",
+    jxa="goBack",
+    params={},
+    bind={"target": "windows[0].activeTab"},
 )
 def go_back_in_tab() -> None:
     """Go back one page in the active tab of Chrome. SAFE, plays or navigates."""

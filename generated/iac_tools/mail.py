@@ -387,7 +387,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Mail. SAFE to DANGEROUS, by property.
@@ -402,7 +405,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -489,7 +494,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Mail. DANGEROUS, ends the app, unsaved work may be lost.
@@ -500,7 +509,14 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     return APP.call(quit, saving=saving)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Mail. SAFE, reads.
 
@@ -516,7 +532,9 @@ def exists(target: Any) -> bool:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Mail. DANGEROUS, deletes.
@@ -575,7 +593,9 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     event="emalchma",
     level="SAFE",
     jxa="checkForNewMail",
-    params={"for_": Param("for", "acna", "account")},
+    params={
+        "for_": Param("for", "acna", "account"),
+    },
 )
 def check_for_new_mail(*, for_: Ref | None = None) -> None:
     """Check for new mail now, in one account or all. SAFE, fetches what Mail fetches by itself a
@@ -591,7 +611,9 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
     event="emaleafn",
     level="SAFE",
     jxa="extractNameFrom",
-    params={"target": Param("", "----", "text")},
+    params={
+        "target": Param("", "----", "text"),
+    },
     result="text",
 )
 def extract_name_from(target: str) -> str:
@@ -610,7 +632,9 @@ def extract_name_from(target: str) -> str:
     event="emaleaua",
     level="SAFE",
     jxa="extractAddressFrom",
-    params={"target": Param("", "----", "text")},
+    params={
+        "target": Param("", "----", "text"),
+    },
     result="text",
 )
 def extract_address_from(target: str) -> str:
@@ -647,7 +671,14 @@ def forward(target: Ref, *, opening_window: bool | None = None) -> Ref:
     return APP.call(forward, target=target, opening_window=opening_window)
 
 
-@tool(event="emalemtg", level="MODIFY", jxa="geturl", params={"target": Param("", "----", "text")})
+@tool(
+    event="emalemtg",
+    level="MODIFY",
+    jxa="geturl",
+    params={
+        "target": Param("", "----", "text"),
+    },
+)
 def get_url(target: str) -> None:
     """Open a mailbox or message by its URL in Mail. MODIFY, opens a URL.
 
@@ -661,7 +692,9 @@ def get_url(target: str) -> None:
     event="emalimmx",
     level="MODIFY",
     jxa="importMailMailbox",
-    params={"at": Param("at", "mbpt", "file")},
+    params={
+        "at": Param("at", "mbpt", "file"),
+    },
 )
 def import_mail_mailbox(*, at: str) -> None:
     """Import a mailbox file into Mail. MODIFY, makes something new.
@@ -672,7 +705,13 @@ def import_mail_mailbox(*, at: str) -> None:
     return APP.call(import_mail_mailbox, at=at)
 
 
-@tool(event="emalemto", level="MODIFY", params={"target": Param("", "----", "text")})
+@tool(
+    event="emalemto",
+    level="MODIFY",
+    params={
+        "target": Param("", "----", "text"),
+    },
+)
 def mailto(target: str) -> None:
     """Start a new message from a mailto URL in Mail. MODIFY, makes something new.
 
@@ -733,7 +772,9 @@ def reply(
 @tool(
     event="emsgsend",
     level="DANGEROUS",
-    params={"target": Param("", "----", "outgoing message")},
+    params={
+        "target": Param("", "----", "outgoing message"),
+    },
     result="boolean",
 )
 def send(target: Ref) -> bool:
@@ -748,7 +789,13 @@ def send(target: Ref) -> bool:
     return APP.call(send, target=target)
 
 
-@tool(event="emalsyac", level="MODIFY", params={"with_": Param("with", "acna", "account")})
+@tool(
+    event="emalsyac",
+    level="MODIFY",
+    params={
+        "with_": Param("with", "acna", "account"),
+    },
+)
 def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY, changes something.
 
@@ -796,7 +843,9 @@ def count_unread() -> int:
     event="emsgsend",
     level="DANGEROUS",
     jxa="send",
-    params={"message": Param("", "", "outgoing message")},
+    params={
+        "message": Param("", "", "outgoing message"),
+    },
     result="boolean",
     bind={"target": "$message"},
 )
@@ -817,7 +866,10 @@ def send_message(message: Ref) -> bool:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"subject": Param("", "", "text"), "content": Param("", "", "text")},
+    params={
+        "subject": Param("", "", "text"),
+        "content": Param("", "", "text"),
+    },
     result="specifier",
     bind={
         "element": "outgoing message",
@@ -842,7 +894,9 @@ def make_message(subject: str, *, content: str) -> Ref:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"limit": Param("", "", "integer")},
+    params={
+        "limit": Param("", "", "integer"),
+    },
     result="list of record",
     bind={
         "element": "message",
@@ -868,7 +922,9 @@ def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "message",
@@ -893,7 +949,9 @@ def find_by_subject(text: str) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "message",
@@ -918,7 +976,9 @@ def find_by_sender(text: str) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="get",
     level="SAFE",
-    params={"message": Param("", "", "message")},
+    params={
+        "message": Param("", "", "message"),
+    },
     result="any",
     bind={"target": "$message", "properties": ["subject", "sender", "date received", "content"]},
 )
@@ -938,7 +998,9 @@ def read_message(message: Ref) -> Any:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"message": Param("", "", "message")},
+    params={
+        "message": Param("", "", "message"),
+    },
     bind={"target": "$message", "properties": {"read status": True}},
 )
 def mark_read(message: Ref) -> None:
@@ -954,7 +1016,9 @@ def mark_read(message: Ref) -> None:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"message": Param("", "", "message")},
+    params={
+        "message": Param("", "", "message"),
+    },
     bind={"target": "$message", "properties": {"flagged status": True}},
 )
 def flag_message(message: Ref) -> None:
@@ -1004,7 +1068,10 @@ def list_accounts() -> ListOf[Mapping[str, Any]]:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"message": Param("", "", "outgoing message"), "address": Param("", "", "text")},
+    params={
+        "message": Param("", "", "outgoing message"),
+        "address": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "to recipient", "at": "$message", "properties": {"address": "$address"}},
 )

@@ -389,7 +389,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Music. SAFE to MODIFY, by property.
@@ -442,7 +445,9 @@ def print(
 @tool(
     event="coreclos",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Music. MODIFY, closes, unsaved work may be lost.
@@ -456,7 +461,9 @@ def close(target: Ref | ListOf[Ref]) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Music. DANGEROUS, deletes.
@@ -492,7 +499,9 @@ def duplicate(target: Ref | ListOf[Ref], *, to: Ref | None = None) -> Ref:
 @tool(
     event="coredoex",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
     result="boolean",
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
@@ -528,7 +537,9 @@ def move(target: Ref, *, to: Ref) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def open(target: Ref | ListOf[Ref]) -> None:
     """Open files or objects in Music. MODIFY, opens a document.
@@ -539,13 +550,21 @@ def open(target: Ref | ListOf[Ref]) -> None:
     return APP.call(open, target=target)
 
 
-@tool(event="aevtoapp", level="MODIFY", params={})
+@tool(
+    event="aevtoapp",
+    level="MODIFY",
+    params={},
+)
 def run() -> None:
     """Start Music. MODIFY, starts the app."""
     return APP.call(run)
 
 
-@tool(event="aevtquit", level="DANGEROUS", params={})
+@tool(
+    event="aevtquit",
+    level="DANGEROUS",
+    params={},
+)
 def quit() -> None:
     """Quit Music. DANGEROUS, ends the app, unsaved work may be lost."""
     return APP.call(quit)
@@ -554,7 +573,9 @@ def quit() -> None:
 @tool(
     event="coresave",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def save(target: Ref | ListOf[Ref]) -> None:
     """Save documents of Music. MODIFY, writes a file.
@@ -587,7 +608,12 @@ def add(target: ListOf[str], *, to: Ref | None = None) -> Ref:
     return APP.call(add, target=target, to=to)
 
 
-@tool(event="hookBack", level="SAFE", jxa="backTrack", params={})
+@tool(
+    event="hookBack",
+    level="SAFE",
+    jxa="backTrack",
+    params={},
+)
 def back_track() -> None:
     """Go to the start of the current track in Music, or to the previous track. SAFE, plays or
     navigates.
@@ -598,7 +624,9 @@ def back_track() -> None:
 @tool(
     event="hookConv",
     level="MODIFY",
-    params={"target": Param("", "----", "list of specifier")},
+    params={
+        "target": Param("", "----", "list of specifier"),
+    },
     result="track",
 )
 def convert(target: ListOf[Ref]) -> Ref:
@@ -613,7 +641,13 @@ def convert(target: ListOf[Ref]) -> Ref:
     return APP.call(convert, target=target)
 
 
-@tool(event="hookDwnl", level="MODIFY", params={"target": Param("", "----", "item")})
+@tool(
+    event="hookDwnl",
+    level="MODIFY",
+    params={
+        "target": Param("", "----", "item"),
+    },
+)
 def download(target: Ref) -> None:
     """Download an item in Music. MODIFY, makes something new.
 
@@ -647,19 +681,33 @@ def export(target: Ref, *, as_: Eexf | None = None, to: str | None = None) -> st
     return APP.call(export, target=target, as_=as_, to=to)
 
 
-@tool(event="hookFast", level="SAFE", jxa="fastForward", params={})
+@tool(
+    event="hookFast",
+    level="SAFE",
+    jxa="fastForward",
+    params={},
+)
 def fast_forward() -> None:
     """Move forward quickly in the current track of Music. SAFE, plays or navigates."""
     return APP.call(fast_forward)
 
 
-@tool(event="hookNext", level="SAFE", jxa="nextTrack", params={})
+@tool(
+    event="hookNext",
+    level="SAFE",
+    jxa="nextTrack",
+    params={},
+)
 def next_track() -> None:
     """Go on to the next track in Music. SAFE, plays or navigates."""
     return APP.call(next_track)
 
 
-@tool(event="hookPaus", level="SAFE", params={})
+@tool(
+    event="hookPaus",
+    level="SAFE",
+    params={},
+)
 def pause() -> None:
     """Pause the playback of Music. SAFE, plays or navigates."""
     return APP.call(pause)
@@ -684,19 +732,34 @@ def play(target: Ref | ListOf[Ref] | None = None, *, once: bool | None = None) -
     return APP.call(play, target=target, once=once)
 
 
-@tool(event="hookPlPs", level="SAFE", params={})
+@tool(
+    event="hookPlPs",
+    level="SAFE",
+    params={},
+)
 def playpause() -> None:
     """Pause Music, or go on where it is paused. SAFE, plays or navigates."""
     return APP.call(playpause)
 
 
-@tool(event="hookPrev", level="SAFE", jxa="previousTrack", params={})
+@tool(
+    event="hookPrev",
+    level="SAFE",
+    jxa="previousTrack",
+    params={},
+)
 def previous_track() -> None:
     """Go back to the previous track in Music. SAFE, plays or navigates."""
     return APP.call(previous_track)
 
 
-@tool(event="hookRfrs", level="MODIFY", params={"target": Param("", "----", "file track")})
+@tool(
+    event="hookRfrs",
+    level="MODIFY",
+    params={
+        "target": Param("", "----", "file track"),
+    },
+)
 def refresh(target: Ref) -> None:
     """Read the tags of a file track in Music again. MODIFY, changes something.
 
@@ -706,13 +769,23 @@ def refresh(target: Ref) -> None:
     return APP.call(refresh, target=target)
 
 
-@tool(event="hookResu", level="SAFE", params={})
+@tool(
+    event="hookResu",
+    level="SAFE",
+    params={},
+)
 def resume() -> None:
     """Go on at normal speed after moving fast in Music. SAFE, plays or navigates."""
     return APP.call(resume)
 
 
-@tool(event="hookRevl", level="SAFE", params={"target": Param("", "----", "item")})
+@tool(
+    event="hookRevl",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "item"),
+    },
+)
 def reveal(target: Ref) -> None:
     """Reveal an item in Music. SAFE, changes the view only.
 
@@ -722,7 +795,11 @@ def reveal(target: Ref) -> None:
     return APP.call(reveal, target=target)
 
 
-@tool(event="hookRwnd", level="SAFE", params={})
+@tool(
+    event="hookRwnd",
+    level="SAFE",
+    params={},
+)
 def rewind() -> None:
     """Move back quickly in the current track of Music. SAFE, plays or navigates."""
     return APP.call(rewind)
@@ -755,7 +832,9 @@ def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
 @tool(
     event="miscslct",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def select(target: Ref | ListOf[Ref]) -> None:
     """Select one or more objects in Music. SAFE, changes the view only.
@@ -766,7 +845,11 @@ def select(target: Ref | ListOf[Ref]) -> None:
     return APP.call(select, target=target)
 
 
-@tool(event="hookStop", level="SAFE", params={})
+@tool(
+    event="hookStop",
+    level="SAFE",
+    params={},
+)
 def stop() -> None:
     """Stop the playback of Music. SAFE, plays or navigates."""
     return APP.call(stop)
@@ -776,7 +859,9 @@ def stop() -> None:
     event="GURLGURL",
     level="MODIFY",
     jxa="openLocation",
-    params={"target": Param("", "----", "text")},
+    params={
+        "target": Param("", "----", "text"),
+    },
 )
 def open_location(target: str | None = None) -> None:
     """Open a stream or podcast of a URL in Music. MODIFY, opens a URL.
@@ -825,7 +910,9 @@ def get_player_state() -> str:
     event="coresetd",
     op="set",
     level="SAFE",
-    params={"volume": Param("", "", "integer")},
+    params={
+        "volume": Param("", "", "integer"),
+    },
     bind={"target": "application", "properties": {"sound volume": "$volume"}},
 )
 def set_volume(volume: int) -> None:
@@ -841,7 +928,9 @@ def set_volume(volume: int) -> None:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "track",
@@ -865,7 +954,9 @@ def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "track",
@@ -906,7 +997,9 @@ def list_playlists() -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"playlist": Param("", "", "playlist")},
+    params={
+        "playlist": Param("", "", "playlist"),
+    },
     result="list of record",
     bind={"element": "track", "of": "$playlist", "properties": ["name", "artist", "duration"]},
 )
@@ -926,7 +1019,9 @@ def list_tracks(playlist: Ref) -> ListOf[Mapping[str, Any]]:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"name": Param("", "", "text")},
+    params={
+        "name": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "user playlist", "properties": {"name": "$name"}},
 )
@@ -946,7 +1041,10 @@ def make_playlist(name: str) -> Ref:
     event="coreclon",
     level="MODIFY",
     jxa="duplicate",
-    params={"track": Param("", "", "track"), "playlist": Param("", "", "playlist")},
+    params={
+        "track": Param("", "", "track"),
+        "playlist": Param("", "", "playlist"),
+    },
     result="specifier",
     bind={"target": "$track", "to": "$playlist"},
 )
@@ -967,7 +1065,9 @@ def add_to_playlist(track: Ref, *, playlist: Ref) -> Ref:
     event="coresetd",
     op="set",
     level="SAFE",
-    params={"on": Param("", "", "boolean")},
+    params={
+        "on": Param("", "", "boolean"),
+    },
     bind={"target": "application", "properties": {"shuffle enabled": "$on"}},
 )
 def set_shuffle(on: bool) -> None:
@@ -983,7 +1083,10 @@ def set_shuffle(on: bool) -> None:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"track": Param("", "", "track"), "rating": Param("", "", "integer")},
+    params={
+        "track": Param("", "", "track"),
+        "rating": Param("", "", "integer"),
+    },
     bind={"target": "$track", "properties": {"rating": "$rating"}},
 )
 def rate_track(track: Ref, *, rating: int) -> None:

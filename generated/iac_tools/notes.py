@@ -231,7 +231,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Notes. SAFE to DANGEROUS, by property.
@@ -246,7 +249,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -333,7 +338,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Notes. DANGEROUS, ends the app, unsaved work may be lost.
@@ -347,7 +356,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Notes. DANGEROUS, deletes.
@@ -384,7 +395,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Notes. SAFE, reads.
 
@@ -419,7 +437,9 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     event="noteopen",
     level="SAFE",
     jxa="openNoteLocation",
-    params={"url": Param("", "----", "text")},
+    params={
+        "url": Param("", "----", "text"),
+    },
 )
 def open_note_location(url: str) -> None:
     """Open the note that a note URL names. SAFE, shows a note, takes note URLs only.
@@ -482,7 +502,9 @@ def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) 
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"folder": Param("", "", "folder")},
+    params={
+        "folder": Param("", "", "folder"),
+    },
     result="list of record",
     bind={"element": "note", "of": "$folder", "properties": ["name", "modification date"]},
 )
@@ -502,7 +524,9 @@ def list_notes(*, folder: Ref | None = None) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "note",
@@ -526,7 +550,9 @@ def find_notes(text: str) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="get",
     level="SAFE",
-    params={"note": Param("", "", "note")},
+    params={
+        "note": Param("", "", "note"),
+    },
     result="any",
     bind={"target": "$note", "properties": ["name", "plaintext"]},
 )
@@ -563,7 +589,9 @@ def list_folders() -> ListOf[Mapping[str, Any]]:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"name": Param("", "", "text")},
+    params={
+        "name": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "folder", "properties": {"name": "$name"}},
 )
@@ -583,7 +611,10 @@ def make_folder(name: str) -> Ref:
     event="coresetd",
     op="set",
     level="DANGEROUS",
-    params={"note": Param("", "", "note"), "body": Param("", "", "text")},
+    params={
+        "note": Param("", "", "note"),
+        "body": Param("", "", "text"),
+    },
     bind={"target": "$note", "properties": {"body": "$body"}},
 )
 def write_note(note: Ref, *, body: str) -> None:
@@ -600,7 +631,9 @@ def write_note(note: Ref, *, body: str) -> None:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"since": Param("", "", "date")},
+    params={
+        "since": Param("", "", "date"),
+    },
     result="list of record",
     bind={
         "element": "note",
@@ -624,7 +657,10 @@ def recent_notes(since: str) -> ListOf[Mapping[str, Any]]:
     event="coremove",
     level="MODIFY",
     jxa="move",
-    params={"note": Param("", "", "note"), "folder": Param("", "", "folder")},
+    params={
+        "note": Param("", "", "note"),
+        "folder": Param("", "", "folder"),
+    },
     bind={"target": "$note", "to": "$folder"},
 )
 def move_note(note: Ref, *, folder: Ref) -> None:
@@ -641,7 +677,9 @@ def move_note(note: Ref, *, folder: Ref) -> None:
     event="corecnte",
     op="count",
     level="SAFE",
-    params={"folder": Param("", "", "folder")},
+    params={
+        "folder": Param("", "", "folder"),
+    },
     result="integer",
     bind={"element": "note", "of": "$folder"},
 )

@@ -300,7 +300,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Numbers. SAFE to MODIFY, by property.
@@ -315,7 +318,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -402,7 +407,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Numbers. DANGEROUS, ends the app, unsaved work may be lost.
@@ -416,7 +425,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Numbers. DANGEROUS, deletes.
@@ -452,7 +463,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Numbers. SAFE, reads.
 
@@ -483,7 +501,13 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     return APP.call(move, target=target, to=to)
 
 
-@tool(event="NmTbCLR ", level="DANGEROUS", params={"target": Param("", "----", "range")})
+@tool(
+    event="NmTbCLR ",
+    level="DANGEROUS",
+    params={
+        "target": Param("", "----", "range"),
+    },
+)
 def clear(target: Ref) -> None:
     """Clear the contents of a range of cells in Numbers. DANGEROUS, destroys.
 
@@ -493,7 +517,13 @@ def clear(target: Ref) -> None:
     return APP.call(clear, target=target)
 
 
-@tool(event="NMTbMRGE", level="MODIFY", params={"target": Param("", "----", "range")})
+@tool(
+    event="NMTbMRGE",
+    level="MODIFY",
+    params={
+        "target": Param("", "----", "range"),
+    },
+)
 def merge(target: Ref) -> None:
     """Merge the cells of a range in Numbers into one. MODIFY, changes something.
 
@@ -527,7 +557,13 @@ def sort(
     return APP.call(sort, target=target, by=by, direction=direction, in_rows=in_rows)
 
 
-@tool(event="NmTbSpUm", level="MODIFY", params={"target": Param("", "----", "range")})
+@tool(
+    event="NmTbSpUm",
+    level="MODIFY",
+    params={
+        "target": Param("", "----", "range"),
+    },
+)
 def unmerge(target: Ref) -> None:
     """Split the merged cells of a range in Numbers. MODIFY, changes something.
 
@@ -537,7 +573,13 @@ def unmerge(target: Ref) -> None:
     return APP.call(unmerge, target=target)
 
 
-@tool(event="NmTbXPOS", level="MODIFY", params={"target": Param("", "----", "table")})
+@tool(
+    event="NmTbXPOS",
+    level="MODIFY",
+    params={
+        "target": Param("", "----", "table"),
+    },
+)
 def transpose(target: Ref) -> None:
     """Exchange the rows and columns of a table in Numbers. MODIFY, changes something.
 
@@ -575,7 +617,9 @@ def export(
     event="NMTbACaf",
     level="MODIFY",
     jxa="addColumnAfter",
-    params={"target": Param("", "----", "range")},
+    params={
+        "target": Param("", "----", "range"),
+    },
     result="specifier",
 )
 def add_column_after(target: Ref) -> Ref:
@@ -594,7 +638,9 @@ def add_column_after(target: Ref) -> Ref:
     event="NMTbACbf",
     level="MODIFY",
     jxa="addColumnBefore",
-    params={"target": Param("", "----", "range")},
+    params={
+        "target": Param("", "----", "range"),
+    },
     result="specifier",
 )
 def add_column_before(target: Ref) -> Ref:
@@ -613,7 +659,9 @@ def add_column_before(target: Ref) -> Ref:
     event="NMTbARab",
     level="MODIFY",
     jxa="addRowAbove",
-    params={"target": Param("", "----", "range")},
+    params={
+        "target": Param("", "----", "range"),
+    },
     result="specifier",
 )
 def add_row_above(target: Ref) -> Ref:
@@ -632,7 +680,9 @@ def add_row_above(target: Ref) -> Ref:
     event="NMTbARaf",
     level="MODIFY",
     jxa="addRowBelow",
-    params={"target": Param("", "----", "range")},
+    params={
+        "target": Param("", "----", "range"),
+    },
     result="specifier",
 )
 def add_row_below(target: Ref) -> Ref:
@@ -647,7 +697,13 @@ def add_row_below(target: Ref) -> Ref:
     return APP.call(add_row_below, target=target)
 
 
-@tool(event="NmTbDLT ", level="DANGEROUS", params={"target": Param("", "----", "range")})
+@tool(
+    event="NmTbDLT ",
+    level="DANGEROUS",
+    params={
+        "target": Param("", "----", "range"),
+    },
+)
 def remove(target: Ref) -> None:
     """Remove rows or columns of a range in Numbers. DANGEROUS, deletes.
 
@@ -678,7 +734,9 @@ def list_documents() -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"document": Param("", "", "document")},
+    params={
+        "document": Param("", "", "document"),
+    },
     result="list of record",
     bind={"element": "sheet", "of": "$document", "properties": ["name"]},
 )
@@ -698,7 +756,9 @@ def list_sheets(document: Ref) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"sheet": Param("", "", "sheet")},
+    params={
+        "sheet": Param("", "", "sheet"),
+    },
     result="list of record",
     bind={"element": "table", "of": "$sheet", "properties": ["name", "row count", "column count"]},
 )
@@ -718,7 +778,9 @@ def list_tables(sheet: Ref) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="get",
     level="SAFE",
-    params={"cell": Param("", "", "cell")},
+    params={
+        "cell": Param("", "", "cell"),
+    },
     result="any",
     bind={"target": "$cell", "properties": ["value", "formatted value", "formula"]},
 )
@@ -738,7 +800,10 @@ def read_cell(cell: Ref) -> Any:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"cell": Param("", "", "cell"), "value": Param("", "", "text | number")},
+    params={
+        "cell": Param("", "", "cell"),
+        "value": Param("", "", "text | number"),
+    },
     bind={"target": "$cell", "properties": {"value": "$value"}},
 )
 def write_cell(cell: Ref, *, value: str | float) -> None:
@@ -755,7 +820,10 @@ def write_cell(cell: Ref, *, value: str | float) -> None:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"table": Param("", "", "table"), "limit": Param("", "", "integer")},
+    params={
+        "table": Param("", "", "table"),
+        "limit": Param("", "", "integer"),
+    },
     result="list of record",
     bind={"element": "cell", "of": "$table", "properties": ["name", "value"], "limit": "$limit"},
 )
@@ -776,7 +844,9 @@ def list_cells(table: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, A
     event="corecnte",
     op="count",
     level="SAFE",
-    params={"table": Param("", "", "table")},
+    params={
+        "table": Param("", "", "table"),
+    },
     result="integer",
     bind={"element": "row", "of": "$table"},
 )
@@ -796,7 +866,9 @@ def count_rows(table: Ref) -> int:
     event="NMTbARaf",
     level="MODIFY",
     jxa="addRowBelow",
-    params={"row": Param("", "", "row")},
+    params={
+        "row": Param("", "", "row"),
+    },
     result="specifier",
     bind={"target": "$row"},
 )
@@ -816,7 +888,10 @@ def add_row(row: Ref) -> Ref:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"document": Param("", "", "document"), "name": Param("", "", "text")},
+    params={
+        "document": Param("", "", "document"),
+        "name": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "sheet", "at": "$document", "properties": {"name": "$name"}},
 )
@@ -837,7 +912,10 @@ def add_sheet(document: Ref, *, name: str) -> Ref:
     event="Nmstexpo",
     level="MODIFY",
     jxa="export",
-    params={"document": Param("", "", "document"), "file": Param("", "", "file")},
+    params={
+        "document": Param("", "", "document"),
+        "file": Param("", "", "file"),
+    },
     bind={"target": "$document", "to": "$file", "as_": "PDF"},
 )
 def export_pdf(document: Ref, *, file: str) -> None:

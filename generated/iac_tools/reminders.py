@@ -232,7 +232,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Reminders. SAFE to MODIFY, by property.
@@ -247,7 +250,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -334,7 +339,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Reminders. DANGEROUS, ends the app, unsaved work may be lost.
@@ -348,7 +357,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Reminders. DANGEROUS, deletes.
@@ -385,7 +396,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Reminders. SAFE, reads.
 
@@ -419,7 +437,9 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
 @tool(
     event="remishow",
     level="SAFE",
-    params={"target": Param("", "----", "list | reminder")},
+    params={
+        "target": Param("", "----", "list | reminder"),
+    },
     result="list | reminder",
 )
 def show(target: Ref) -> Ref:
@@ -438,7 +458,9 @@ def show(target: Ref) -> Ref:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"list": Param("", "", "list")},
+    params={
+        "list": Param("", "", "list"),
+    },
     result="list of record",
     bind={
         "element": "reminder",
@@ -497,7 +519,9 @@ def make_reminder(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"reminder": Param("", "", "reminder")},
+    params={
+        "reminder": Param("", "", "reminder"),
+    },
     bind={"target": "$reminder", "properties": {"completed": True}},
 )
 def complete(reminder: Ref) -> None:
@@ -530,7 +554,9 @@ def list_lists() -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"before": Param("", "", "date")},
+    params={
+        "before": Param("", "", "date"),
+    },
     result="list of record",
     bind={
         "element": "reminder",
@@ -554,7 +580,9 @@ def list_due(before: str) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "reminder",
@@ -578,7 +606,10 @@ def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"reminder": Param("", "", "reminder"), "due": Param("", "", "date")},
+    params={
+        "reminder": Param("", "", "reminder"),
+        "due": Param("", "", "date"),
+    },
     bind={"target": "$reminder", "properties": {"due date": "$due"}},
 )
 def set_due(reminder: Ref, *, due: str) -> None:
@@ -595,7 +626,10 @@ def set_due(reminder: Ref, *, due: str) -> None:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"reminder": Param("", "", "reminder"), "priority": Param("", "", "integer")},
+    params={
+        "reminder": Param("", "", "reminder"),
+        "priority": Param("", "", "integer"),
+    },
     bind={"target": "$reminder", "properties": {"priority": "$priority"}},
 )
 def set_priority(reminder: Ref, *, priority: int) -> None:
@@ -612,7 +646,9 @@ def set_priority(reminder: Ref, *, priority: int) -> None:
     event="corecnte",
     op="count",
     level="SAFE",
-    params={"list": Param("", "", "list")},
+    params={
+        "list": Param("", "", "list"),
+    },
     result="integer",
     bind={"element": "reminder", "of": "$list", "where": {"completed": False}},
 )
@@ -632,7 +668,9 @@ def count_open(*, list: Ref | None = None) -> int:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"name": Param("", "", "text")},
+    params={
+        "name": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "list", "properties": {"name": "$name"}},
 )

@@ -224,7 +224,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Safari. SAFE to MODIFY, by property.
@@ -239,7 +242,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -324,7 +329,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Safari. DANGEROUS, ends the app, unsaved work may be lost.
@@ -338,7 +347,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Safari. DANGEROUS, deletes.
@@ -374,7 +385,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Safari. SAFE, reads.
 
@@ -437,7 +455,10 @@ def add_reading_list_item(
     event="sfridojs",
     level="DANGEROUS",
     jxa="doJavaScript",
-    params={"script": Param("", "----", "text"), "in_": Param("in", "dcnm", "document | tab")},
+    params={
+        "script": Param("", "----", "text"),
+        "in_": Param("in", "dcnm", "document | tab"),
+    },
     result="any",
 )
 def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
@@ -457,7 +478,9 @@ def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
     event="sfrimlct",
     level="DANGEROUS",
     jxa="emailContents",
-    params={"of": Param("of", "dcnm", "tab | document")},
+    params={
+        "of": Param("of", "dcnm", "tab | document"),
+    },
 )
 def email_contents(*, of: Ref | None = None) -> None:
     """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be called
@@ -473,7 +496,10 @@ def email_contents(*, of: Ref | None = None) -> None:
     event="sfrisrch",
     level="MODIFY",
     jxa="searchTheWeb",
-    params={"in_": Param("in", "dcnm", "document | tab"), "for_": Param("for", "qury", "text")},
+    params={
+        "in_": Param("in", "dcnm", "document | tab"),
+        "for_": Param("for", "qury", "text"),
+    },
 )
 def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     """Search the web in a tab of Safari. MODIFY, asks another computer.
@@ -485,7 +511,12 @@ def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     return APP.call(search_the_web, in_=in_, for_=for_)
 
 
-@tool(event="sfriopbk", level="SAFE", jxa="showBookmarks", params={})
+@tool(
+    event="sfriopbk",
+    level="SAFE",
+    jxa="showBookmarks",
+    params={},
+)
 def show_bookmarks() -> None:
     """Show the bookmarks in Safari. SAFE, changes the view only."""
     return APP.call(show_bookmarks)
@@ -546,7 +577,9 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "document", "properties": {"URL": "$url"}},
 )
@@ -600,7 +633,9 @@ def get_source() -> str:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     bind={"target": "windows[0].currentTab", "properties": {"URL": "$url"}},
 )
 def go_to(url: str) -> None:
@@ -616,7 +651,9 @@ def go_to(url: str) -> None:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "tab", "at": "windows[0]", "properties": {"URL": "$url"}},
 )
@@ -636,7 +673,9 @@ def open_tab(url: str) -> Ref:
     event="coreclos",
     level="MODIFY",
     jxa="close",
-    params={"tab": Param("", "", "tab")},
+    params={
+        "tab": Param("", "", "tab"),
+    },
     bind={"target": "$tab"},
 )
 def close_tab(tab: Ref) -> None:
@@ -652,7 +691,9 @@ def close_tab(tab: Ref) -> None:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "tab",
@@ -677,7 +718,9 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     event="sfriarli",
     level="MODIFY",
     jxa="addReadingListItem",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     bind={"target": "$url"},
 )
 def read_later(url: str) -> None:

@@ -219,7 +219,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Shortcuts. SAFE to MODIFY, by property.
@@ -234,7 +237,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="DANGEROUS",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -319,7 +324,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Shortcuts. DANGEROUS, ends the app, unsaved work may be lost.
@@ -333,7 +342,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Shortcuts. DANGEROUS, deletes.
@@ -369,7 +380,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in Shortcuts. SAFE, reads.
 
@@ -478,7 +496,9 @@ def count_shortcuts() -> int:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="list of record",
     bind={
         "element": "shortcut",
@@ -502,7 +522,9 @@ def find_shortcuts(text: str) -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={"folder": Param("", "", "folder")},
+    params={
+        "folder": Param("", "", "folder"),
+    },
     result="list of record",
     bind={"element": "shortcut", "of": "$folder", "properties": ["name", "subtitle"]},
 )
@@ -543,7 +565,9 @@ def list_with_input() -> ListOf[Mapping[str, Any]]:
     event="coregetd",
     op="get",
     level="SAFE",
-    params={"shortcut": Param("", "", "shortcut")},
+    params={
+        "shortcut": Param("", "", "shortcut"),
+    },
     result="any",
     bind={
         "target": "$shortcut",
@@ -566,7 +590,10 @@ def read_shortcut(shortcut: Ref) -> Any:
     event="srctrun ",
     level="DANGEROUS",
     jxa="run",
-    params={"shortcut": Param("", "", "shortcut"), "text": Param("", "", "text")},
+    params={
+        "shortcut": Param("", "", "shortcut"),
+        "text": Param("", "", "text"),
+    },
     result="any",
     bind={"shortcut": "$shortcut", "with_input": "$text"},
 )

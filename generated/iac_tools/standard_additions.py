@@ -102,7 +102,13 @@ Savo = Literal["ask", "yes", "no"]
 Olie = Literal["up", "down", "toward zero", "to nearest", "as taught in school"]
 
 
-@tool(event="sysobeep", level="SAFE", params={"target": Param("", "----", "integer")})
+@tool(
+    event="sysobeep",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "integer"),
+    },
+)
 def beep(target: int | None = None) -> None:
     """Sound the alert of the Mac. SAFE, is seen or heard by the user only.
 
@@ -157,7 +163,9 @@ def choose_application(
     event="sysochcl",
     level="SAFE",
     jxa="chooseColor",
-    params={"default_color": Param("default color", "dcol", "color", "defaultColor")},
+    params={
+        "default_color": Param("default color", "dcol", "color", "defaultColor"),
+    },
     result="color",
 )
 def choose_color(*, default_color: ListOf[float] | None = None) -> ListOf[float]:
@@ -412,7 +420,13 @@ def choose_url(*, showing: ListOf[Essv] | None = None, editable_url: bool | None
     return APP.call(choose_url, showing=showing, editable_url=editable_url)
 
 
-@tool(event="sysodela", level="SAFE", params={"target": Param("", "----", "number")})
+@tool(
+    event="sysodela",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "number"),
+    },
+)
 def delay(target: float | None = None) -> None:
     """Wait for a number of seconds. SAFE, waits.
 
@@ -634,7 +648,10 @@ def say(
     event="sysonfo4",
     level="SAFE",
     jxa="infoFor",
-    params={"target": Param("", "----", "file"), "size": Param("size", "ptsz", "boolean")},
+    params={
+        "target": Param("", "----", "file"),
+        "size": Param("size", "ptsz", "boolean"),
+    },
     result="file information",
 )
 def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
@@ -650,7 +667,13 @@ def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
     return APP.call(info_for, target=target, size=size)
 
 
-@tool(event="earslvol", level="SAFE", jxa="listDisks", params={}, result="list of text")
+@tool(
+    event="earslvol",
+    level="SAFE",
+    jxa="listDisks",
+    params={},
+    result="list of text",
+)
 def list_disks() -> ListOf[str]:
     """Return the names of the mounted disks. SAFE, reads.
 
@@ -790,7 +813,9 @@ def path_to_resource(
     event="sysontoc",
     level="SAFE",
     jxa="asciiCharacter",
-    params={"target": Param("", "----", "integer")},
+    params={
+        "target": Param("", "----", "integer"),
+    },
     result="text",
 )
 def ascii_character(target: int) -> str:
@@ -809,7 +834,9 @@ def ascii_character(target: int) -> str:
     event="sysocton",
     level="SAFE",
     jxa="asciiNumber",
-    params={"target": Param("", "----", "text")},
+    params={
+        "target": Param("", "----", "text"),
+    },
     result="integer",
 )
 def ascii_number(target: str) -> int:
@@ -854,7 +881,10 @@ def localized_string(
 @tool(
     event="sysooffs",
     level="SAFE",
-    params={"of": Param("of", "psof", "text"), "in_": Param("in", "psin", "text")},
+    params={
+        "of": Param("of", "psof", "text"),
+        "in_": Param("in", "psin", "text"),
+    },
     result="integer",
 )
 def offset(*, of: str, in_: str) -> int:
@@ -873,7 +903,10 @@ def offset(*, of: str, in_: str) -> int:
 @tool(
     event="fbcssumm",
     level="SAFE",
-    params={"target": Param("", "----", "text | file"), "in_": Param("in", "in  ", "integer")},
+    params={
+        "target": Param("", "----", "text | file"),
+        "in_": Param("in", "in  ", "integer"),
+    },
     result="text",
 )
 def summarize(target: str, *, in_: int | None = None) -> str:
@@ -893,7 +926,9 @@ def summarize(target: str, *, in_: int | None = None) -> str:
     event="JonspClp",
     level="MODIFY",
     jxa="setTheClipboardTo",
-    params={"target": Param("", "----", "any")},
+    params={
+        "target": Param("", "----", "any"),
+    },
 )
 def set_the_clipboard_to(target: Any) -> None:
     """Set the clipboard, to text or another value. MODIFY, edits or uses the clipboard.
@@ -908,7 +943,9 @@ def set_the_clipboard_to(target: Any) -> None:
     event="JonsgClp",
     level="MODIFY",
     jxa="theClipboard",
-    params={"as_": Param("as", "rtyp", "type")},
+    params={
+        "as_": Param("as", "rtyp", "type"),
+    },
     result="any",
 )
 def the_clipboard(*, as_: str | None = None) -> Any:
@@ -927,7 +964,9 @@ def the_clipboard(*, as_: str | None = None) -> Any:
     event="JonsiClp",
     level="SAFE",
     jxa="clipboardInfo",
-    params={"for_": Param("for", "for ", "type")},
+    params={
+        "for_": Param("for", "for ", "type"),
+    },
     result="list of any",
 )
 def clipboard_info(*, for_: str | None = None) -> ListOf[Any]:
@@ -966,7 +1005,12 @@ def open_for_access(target: str, *, write_permission: bool | None = None) -> int
 
 
 @tool(
-    event="rdwrclos", level="SAFE", jxa="closeAccess", params={"target": Param("", "----", "any")}
+    event="rdwrclos",
+    level="SAFE",
+    jxa="closeAccess",
+    params={
+        "target": Param("", "----", "any"),
+    },
 )
 def close_access(target: Any) -> None:
     """Close a file after access. SAFE, reads.
@@ -1070,7 +1114,9 @@ def write(
     event="rdwrgeof",
     level="SAFE",
     jxa="getEof",
-    params={"target": Param("", "----", "any")},
+    params={
+        "target": Param("", "----", "any"),
+    },
     result="integer",
 )
 def get_eof(target: Any) -> int:
@@ -1089,7 +1135,10 @@ def get_eof(target: Any) -> int:
     event="rdwrseof",
     level="DANGEROUS",
     jxa="setEof",
-    params={"target": Param("", "----", "any"), "to": Param("to", "set2", "integer")},
+    params={
+        "target": Param("", "----", "any"),
+        "to": Param("to", "set2", "integer"),
+    },
 )
 def set_eof(target: Any, *, to: int) -> None:
     """Set the length of a file in bytes. DANGEROUS, writes any file.
@@ -1105,7 +1154,9 @@ def set_eof(target: Any, *, to: int) -> None:
     event="sysoload",
     level="DANGEROUS",
     jxa="loadScript",
-    params={"target": Param("", "----", "file")},
+    params={
+        "target": Param("", "----", "file"),
+    },
     result="any",
 )
 def load_script(target: str) -> Any:
@@ -1170,7 +1221,13 @@ def run_script(
     return APP.call(run_script, target=target, with_parameters=with_parameters, in_=in_)
 
 
-@tool(event="sysocpls", level="SAFE", jxa="scriptingComponents", params={}, result="list of text")
+@tool(
+    event="sysocpls",
+    level="SAFE",
+    jxa="scriptingComponents",
+    params={},
+    result="list of text",
+)
 def scripting_components() -> ListOf[str]:
     """Return the names of the scripting languages at hand. SAFE, reads.
 
@@ -1180,7 +1237,13 @@ def scripting_components() -> ListOf[str]:
     return APP.call(scripting_components)
 
 
-@tool(event="misccurd", level="SAFE", jxa="currentDate", params={}, result="date")
+@tool(
+    event="misccurd",
+    level="SAFE",
+    jxa="currentDate",
+    params={},
+    result="date",
+)
 def current_date() -> str:
     """Return the date and the time of now. SAFE, reads.
 
@@ -1245,7 +1308,13 @@ def do_shell_script(
     )
 
 
-@tool(event="sysogtvl", level="SAFE", jxa="getVolumeSettings", params={}, result="volume settings")
+@tool(
+    event="sysogtvl",
+    level="SAFE",
+    jxa="getVolumeSettings",
+    params={},
+    result="volume settings",
+)
 def get_volume_settings() -> Mapping[str, Any]:
     """Return the sound volumes. SAFE, reads only.
 
@@ -1291,7 +1360,10 @@ def random_number(
 @tool(
     event="sysorond",
     level="SAFE",
-    params={"target": Param("", "----", "real"), "rounding": Param("rounding", "dire", "olie")},
+    params={
+        "target": Param("", "----", "real"),
+        "rounding": Param("rounding", "dire", "olie"),
+    },
     result="integer",
 )
 def round(target: float, *, rounding: Olie | None = None) -> int:
@@ -1350,7 +1422,10 @@ def set_volume(
     event="fndrgstl",
     level="MODIFY",
     jxa="systemAttribute",
-    params={"target": Param("", "----", "any"), "has": Param("has", "has ", "integer")},
+    params={
+        "target": Param("", "----", "any"),
+        "has": Param("has", "has ", "integer"),
+    },
     result="any",
 )
 def system_attribute(target: Any = None, *, has: int | None = None) -> Any:
@@ -1367,7 +1442,13 @@ def system_attribute(target: Any = None, *, has: int | None = None) -> Any:
     return APP.call(system_attribute, target=target, has=has)
 
 
-@tool(event="sysosigt", level="SAFE", jxa="systemInfo", params={}, result="system information")
+@tool(
+    event="sysosigt",
+    level="SAFE",
+    jxa="systemInfo",
+    params={},
+    result="system information",
+)
 def system_info() -> Mapping[str, Any]:
     """Return name, version, user and hardware of the Mac. SAFE, reads.
 
@@ -1377,7 +1458,13 @@ def system_info() -> Mapping[str, Any]:
     return APP.call(system_info)
 
 
-@tool(event="sysoGMT ", level="SAFE", jxa="timeToGMT", params={}, result="integer")
+@tool(
+    event="sysoGMT ",
+    level="SAFE",
+    jxa="timeToGMT",
+    params={},
+    result="integer",
+)
 def time_to_gmt() -> int:
     """Return how many seconds the local time is ahead of GMT. SAFE, reads.
 
@@ -1411,7 +1498,10 @@ def open_location(target: str | None = None, *, error_reporting: bool | None = N
     event="sysonotf",
     level="SAFE",
     jxa="displayNotification",
-    params={"text": Param("", "", "text"), "title": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+        "title": Param("", "", "text"),
+    },
     bind={"text": "$text", "with_title": "$title"},
 )
 def notify(text: str, *, title: str | None = None) -> None:
@@ -1428,7 +1518,9 @@ def notify(text: str, *, title: str | None = None) -> None:
     event="sysoexec",
     level="DANGEROUS",
     jxa="doShellScript",
-    params={"command": Param("", "", "text")},
+    params={
+        "command": Param("", "", "text"),
+    },
     result="text",
     bind={"command": "$command"},
 )
@@ -1465,7 +1557,9 @@ def get_clipboard_text() -> Any:
     event="JonspClp",
     level="MODIFY",
     jxa="setTheClipboardTo",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     bind={"target": "$text"},
 )
 def set_clipboard_text(text: str) -> None:
@@ -1481,7 +1575,10 @@ def set_clipboard_text(text: str) -> None:
     event="sysodlog",
     level="MODIFY",
     jxa="displayDialog",
-    params={"question": Param("", "", "text"), "default": Param("", "", "text")},
+    params={
+        "question": Param("", "", "text"),
+        "default": Param("", "", "text"),
+    },
     result="dialog reply",
     bind={"target": "$question", "default_answer": "$default"},
 )
@@ -1502,7 +1599,9 @@ def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     event="sysodlog",
     level="MODIFY",
     jxa="displayDialog",
-    params={"question": Param("", "", "text")},
+    params={
+        "question": Param("", "", "text"),
+    },
     result="dialog reply",
     bind={"target": "$question", "buttons": ["No", "Yes"], "default_button": "Yes"},
 )
@@ -1522,7 +1621,9 @@ def ask_yes_no(question: str) -> Mapping[str, Any]:
     event="aevtstvl",
     level="MODIFY",
     jxa="setVolume",
-    params={"percent": Param("", "", "integer")},
+    params={
+        "percent": Param("", "", "integer"),
+    },
     bind={"output_volume": "$percent"},
 )
 def set_output_volume(percent: int) -> None:
@@ -1534,13 +1635,25 @@ def set_output_volume(percent: int) -> None:
     return APP.call(set_output_volume, percent=percent)
 
 
-@tool(event="aevtstvl", level="MODIFY", jxa="setVolume", params={}, bind={"output_muted": True})
+@tool(
+    event="aevtstvl",
+    level="MODIFY",
+    jxa="setVolume",
+    params={},
+    bind={"output_muted": True},
+)
 def mute() -> None:
     """Mute the sound of the Mac. MODIFY, changes a setting."""
     return APP.call(mute)
 
 
-@tool(event="aevtstvl", level="MODIFY", jxa="setVolume", params={}, bind={"output_muted": False})
+@tool(
+    event="aevtstvl",
+    level="MODIFY",
+    jxa="setVolume",
+    params={},
+    bind={"output_muted": False},
+)
 def unmute() -> None:
     """Let the Mac sound again. MODIFY, changes a setting."""
     return APP.call(unmute)
@@ -1550,7 +1663,9 @@ def unmute() -> None:
     event="GURLGURL",
     level="DANGEROUS",
     jxa="openLocation",
-    params={"url": Param("", "", "text")},
+    params={
+        "url": Param("", "", "text"),
+    },
     bind={"target": "$url"},
 )
 def open_url(url: str) -> None:

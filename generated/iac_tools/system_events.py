@@ -528,7 +528,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of System Events. SAFE to DANGEROUS, by property.
@@ -543,7 +546,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="DANGEROUS",
-    params={"target": Param("", "----", "file | list of file | text")},
+    params={
+        "target": Param("", "----", "file | list of file | text"),
+    },
     result="document | list of document | file",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
@@ -630,7 +635,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit System Events. DANGEROUS, ends the app, unsaved work may be lost.
@@ -644,7 +653,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | disk item")},
+    params={
+        "target": Param("", "----", "specifier | disk item"),
+    },
 )
 def delete(target: Ref) -> None:
     """Delete objects of System Events. DANGEROUS, deletes.
@@ -681,7 +692,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Say whether an object exists in System Events. SAFE, reads.
 
@@ -718,13 +736,24 @@ def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref
     return APP.call(move, target=target, to=to)
 
 
-@tool(event="miscttrm", level="MODIFY", jxa="abortTransaction", params={})
+@tool(
+    event="miscttrm",
+    level="MODIFY",
+    jxa="abortTransaction",
+    params={},
+)
 def abort_transaction() -> None:
     """Drop the changes of the open transaction in System Events. MODIFY, groups or drops changes."""
     return APP.call(abort_transaction)
 
 
-@tool(event="miscbegi", level="MODIFY", jxa="beginTransaction", params={}, result="integer")
+@tool(
+    event="miscbegi",
+    level="MODIFY",
+    jxa="beginTransaction",
+    params={},
+    result="integer",
+)
 def begin_transaction() -> int:
     """Begin a transaction in System Events. Returns its number. MODIFY, groups or drops changes.
 
@@ -734,7 +763,12 @@ def begin_transaction() -> int:
     return APP.call(begin_transaction)
 
 
-@tool(event="miscendt", level="MODIFY", jxa="endTransaction", params={})
+@tool(
+    event="miscendt",
+    level="MODIFY",
+    jxa="endTransaction",
+    params={},
+)
 def end_transaction() -> None:
     """End the open transaction in System Events. MODIFY, groups or drops changes."""
     return APP.call(end_transaction)
@@ -743,7 +777,9 @@ def end_transaction() -> None:
 @tool(
     event="netzconn",
     level="DANGEROUS",
-    params={"target": Param("", "----", "configuration | service")},
+    params={
+        "target": Param("", "----", "configuration | service"),
+    },
     result="configuration",
 )
 def connect(target: Ref) -> Ref:
@@ -762,7 +798,9 @@ def connect(target: Ref) -> Ref:
 @tool(
     event="netzdcon",
     level="DANGEROUS",
-    params={"target": Param("", "----", "configuration | service")},
+    params={
+        "target": Param("", "----", "configuration | service"),
+    },
     result="configuration",
 )
 def disconnect(target: Ref) -> Ref:
@@ -781,7 +819,9 @@ def disconnect(target: Ref) -> Ref:
 @tool(
     event="scsvstrt",
     level="SAFE",
-    params={"target": Param("", "----", "screen saver | screen saver preferences object")},
+    params={
+        "target": Param("", "----", "screen saver | screen saver preferences object"),
+    },
 )
 def start(target: Ref) -> None:
     """Start the screen saver. SAFE, changes the view only.
@@ -795,7 +835,9 @@ def start(target: Ref) -> None:
 @tool(
     event="scsvstop",
     level="DANGEROUS",
-    params={"target": Param("", "----", "screen saver | screen saver preferences object")},
+    params={
+        "target": Param("", "----", "screen saver | screen saver preferences object"),
+    },
 )
 def stop(target: Ref) -> None:
     """Stop the screen saver. DANGEROUS, shows an unattended screen.
@@ -806,7 +848,12 @@ def stop(target: Ref) -> None:
     return APP.call(stop, target=target)
 
 
-@tool(event="fndrlogo", level="DANGEROUS", jxa="logOut", params={})
+@tool(
+    event="fndrlogo",
+    level="DANGEROUS",
+    jxa="logOut",
+    params={},
+)
 def log_out() -> None:
     """Log the user out of the Mac. DANGEROUS, logs the user out."""
     return APP.call(log_out)
@@ -818,7 +865,7 @@ def log_out() -> None:
     params={
         "state_saving_preference": Param(
             "state saving preference", "stsv", "boolean", "stateSavingPreference"
-        )
+        ),
     },
 )
 def restart(*, state_saving_preference: bool | None = None) -> None:
@@ -837,7 +884,7 @@ def restart(*, state_saving_preference: bool | None = None) -> None:
     params={
         "state_saving_preference": Param(
             "state saving preference", "stsv", "boolean", "stateSavingPreference"
-        )
+        ),
     },
 )
 def shut_down(*, state_saving_preference: bool | None = None) -> None:
@@ -849,7 +896,11 @@ def shut_down(*, state_saving_preference: bool | None = None) -> None:
     return APP.call(shut_down, state_saving_preference=state_saving_preference)
 
 
-@tool(event="fndrslep", level="MODIFY", params={})
+@tool(
+    event="fndrslep",
+    level="MODIFY",
+    params={},
+)
 def sleep() -> None:
     """Let the computer sleep. MODIFY, puts the computer to sleep."""
     return APP.call(sleep)
@@ -858,7 +909,10 @@ def sleep() -> None:
 @tool(
     event="prcsclic",
     level="DANGEROUS",
-    params={"target": Param("", "----", "UI element"), "at": Param("at", "insh", "list of number")},
+    params={
+        "target": Param("", "----", "UI element"),
+        "at": Param("at", "insh", "list of number"),
+    },
     result="UI element | list of UI element",
 )
 def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref | ListOf[Ref]:
@@ -916,7 +970,9 @@ def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
 @tool(
     event="prcsperf",
     level="DANGEROUS",
-    params={"target": Param("", "----", "action")},
+    params={
+        "target": Param("", "----", "action"),
+    },
     result="action",
 )
 def perform(target: Ref) -> Ref:
@@ -935,7 +991,9 @@ def perform(target: Ref) -> Ref:
 @tool(
     event="miscslct",
     level="MODIFY",
-    params={"target": Param("", "----", "UI element")},
+    params={
+        "target": Param("", "----", "UI element"),
+    },
     result="UI element",
 )
 def select(target: Ref) -> Ref:
@@ -992,7 +1050,9 @@ def get_dark_mode() -> bool:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"on": Param("", "", "boolean")},
+    params={
+        "on": Param("", "", "boolean"),
+    },
     bind={"target": "appearancePreferences", "properties": {"dark mode": "$on"}},
 )
 def set_dark_mode(on: bool) -> None:
@@ -1029,7 +1089,9 @@ def get_front_app() -> ListOf[Mapping[str, Any]]:
     event="coresetd",
     op="set",
     level="SAFE",
-    params={"process": Param("", "", "process")},
+    params={
+        "process": Param("", "", "process"),
+    },
     bind={"target": "$process", "properties": {"frontmost": True}},
 )
 def bring_to_front(process: Ref) -> None:
@@ -1045,7 +1107,9 @@ def bring_to_front(process: Ref) -> None:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"process": Param("", "", "process")},
+    params={
+        "process": Param("", "", "process"),
+    },
     bind={"target": "$process", "properties": {"visible": False}},
 )
 def hide_app(process: Ref) -> None:
@@ -1061,7 +1125,9 @@ def hide_app(process: Ref) -> None:
     event="prcskprs",
     level="DANGEROUS",
     jxa="keystroke",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     bind={"target": "$text"},
 )
 def type_text(text: str) -> None:
@@ -1094,7 +1160,9 @@ def list_login_items() -> ListOf[Mapping[str, Any]]:
     event="corecrel",
     op="make",
     level="DANGEROUS",
-    params={"path": Param("", "", "text")},
+    params={
+        "path": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "login item", "properties": {"path": "$path", "hidden": False}},
 )
@@ -1131,7 +1199,9 @@ def get_wallpaper() -> Any:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"file": Param("", "", "file")},
+    params={
+        "file": Param("", "", "file"),
+    },
     bind={"target": "desktops[0]", "properties": {"picture": "$file"}},
 )
 def set_wallpaper(file: str) -> None:
@@ -1147,7 +1217,9 @@ def set_wallpaper(file: str) -> None:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"on": Param("", "", "boolean")},
+    params={
+        "on": Param("", "", "boolean"),
+    },
     bind={"target": "dockPreferences", "properties": {"autohide": "$on"}},
 )
 def set_dock_autohide(on: bool) -> None:

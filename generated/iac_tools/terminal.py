@@ -244,7 +244,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Terminal. SAFE to DANGEROUS, by property.
@@ -256,7 +259,13 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     return APP.call(set, target=target, properties=properties)
 
 
-@tool(event="aevtodoc", level="DANGEROUS", params={"target": Param("", "----", "list of file")})
+@tool(
+    event="aevtodoc",
+    level="DANGEROUS",
+    params={
+        "target": Param("", "----", "list of file"),
+    },
+)
 def open(target: ListOf[str]) -> None:
     """Open files or objects in Terminal. DANGEROUS, opening may run what is opened.
 
@@ -334,7 +343,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Terminal. DANGEROUS, ends the app, unsaved work may be lost.
@@ -348,7 +361,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Terminal. DANGEROUS, deletes.
@@ -385,7 +400,9 @@ def duplicate(
 @tool(
     event="coredoex",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
     result="boolean",
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
@@ -422,7 +439,10 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     event="coredosc",
     level="DANGEROUS",
     jxa="doScript",
-    params={"command": Param("", "----", "text"), "in_": Param("in", "kfil", "any")},
+    params={
+        "command": Param("", "----", "text"),
+        "in_": Param("in", "kfil", "any"),
+    },
     result="tab",
 )
 def do_script(command: str | None = None, *, in_: Any = None) -> Ref:
@@ -493,7 +513,9 @@ def is_busy() -> bool:
     event="coredosc",
     level="DANGEROUS",
     jxa="doScript",
-    params={"command": Param("", "", "text")},
+    params={
+        "command": Param("", "", "text"),
+    },
     result="tab",
     bind={"command": "$command"},
 )
@@ -513,7 +535,9 @@ def run_command(command: str) -> Ref:
     event="coredosc",
     level="DANGEROUS",
     jxa="doScript",
-    params={"command": Param("", "", "text")},
+    params={
+        "command": Param("", "", "text"),
+    },
     result="tab",
     bind={"command": "$command", "in_": "windows[0]"},
 )
@@ -601,7 +625,9 @@ def list_profiles() -> ListOf[Mapping[str, Any]]:
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"title": Param("", "", "text")},
+    params={
+        "title": Param("", "", "text"),
+    },
     bind={
         "target": "windows[0].selectedTab",
         "properties": {"custom title": "$title", "title displays custom title": True},

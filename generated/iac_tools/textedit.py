@@ -248,7 +248,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of TextEdit. SAFE to DANGEROUS, by property.
@@ -285,7 +288,9 @@ def close(
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of TextEdit. DANGEROUS, deletes.
@@ -325,7 +330,9 @@ def duplicate(
 @tool(
     event="coredoex",
     level="SAFE",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
     result="boolean",
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
@@ -361,7 +368,9 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file")},
+    params={
+        "target": Param("", "----", "file"),
+    },
     result="document",
 )
 def open(target: str) -> Ref:
@@ -400,7 +409,13 @@ def print(
     )
 
 
-@tool(event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "savo")})
+@tool(
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "savo"),
+    },
+)
 def quit(*, saving: Savo | None = None) -> None:
     """Quit TextEdit. DANGEROUS, ends the app, unsaved work may be lost.
 
@@ -468,7 +483,9 @@ def get_text() -> str:
     event="corecrel",
     op="make",
     level="MODIFY",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     result="specifier",
     bind={"element": "document", "properties": {"text": "$text"}},
 )
@@ -488,7 +505,9 @@ def make_document(text: str) -> Ref:
     event="coresetd",
     op="set",
     level="DANGEROUS",
-    params={"text": Param("", "", "text")},
+    params={
+        "text": Param("", "", "text"),
+    },
     bind={"target": "documents[0]", "properties": {"text": "$text"}},
 )
 def set_text(text: str) -> None:
@@ -538,7 +557,9 @@ def is_modified() -> bool:
     event="coresave",
     level="MODIFY",
     jxa="save",
-    params={"file": Param("", "", "file")},
+    params={
+        "file": Param("", "", "file"),
+    },
     bind={"target": "documents[0]", "in_": "$file"},
 )
 def save_as(file: str) -> None:
@@ -588,7 +609,10 @@ def list_paragraphs() -> ListOf[Mapping[str, Any]]:
     event="coreclos",
     level="MODIFY",
     jxa="close",
-    params={"document": Param("", "", "document"), "saving": Param("", "", "savo")},
+    params={
+        "document": Param("", "", "document"),
+        "saving": Param("", "", "savo"),
+    },
     bind={"target": "$document", "saving": "$saving"},
 )
 def close_document(document: Ref, *, saving: Savo) -> None:

@@ -79,8 +79,7 @@ def prove_source(source: str) -> Iterator[str]:
     except (SyntaxError, ValueError) as error:
         yield f"does not parse: {error}"
         return
-    if tree.body and _is_object_door(tree.body[-1]):
-        del tree.body[-1]
+    tree.body = [one for one in tree.body if not _is_object_door(one)]
     for statement in tree.body:
         if not isinstance(statement, _STATEMENTS) and not _is_docstring(statement):
             yield f"line {statement.lineno}: {type(statement).__name__} is no part of a module"
@@ -115,11 +114,11 @@ def _is_object_door(statement: ast.stmt) -> bool:
 def prove_objects(module: Module, source: str, templates: str = "") -> list[Diagnostic]:
     """Return what is wrong with the rendered object layer of a module."""
     place = f"{objects_module(module.key)}.py"
-    faults = [*_prove_classes(source), *_prove_header(source, templates)]
+    faults = [*prove_classes(source), *_prove_header(source, templates)]
     return [Diagnostic(place, 0, "proof", fault, "error") for fault in faults]
 
 
-def _prove_classes(source: str) -> Iterator[str]:
+def prove_classes(source: str) -> Iterator[str]:
     """Yield each way in which `source` is more than classes of descriptors and of commands."""
     try:
         tree = ast.parse(source)

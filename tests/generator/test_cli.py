@@ -94,7 +94,7 @@ def test_a_dictionary_without_anything_still_builds(tmp_path: Path, tools: Path)
     path.write_bytes(sdef(""))
     run("build", "--dictionary", path, "--output", tools)
     text = (tools / "hollow.py").read_text()
-    assert '__all__ = ["APP"]' in text
+    assert '__all__ = [\n    "APP",\n]' in text
     compile(text, "hollow.py", "exec")
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from making import Built, build, read, sdef, source
+from builds import Built
+from making import build, read, sdef, source
 
 from iac_gen.phrases import article, plural_noun, verb_of, whether
 

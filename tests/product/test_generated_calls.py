@@ -14,9 +14,8 @@ from unguarded import unguarded
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done
-from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 from iac_simulator import Simulator
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"

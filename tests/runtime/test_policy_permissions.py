@@ -20,9 +20,11 @@ from hypothesis.stateful import (
 from policy_calls import answer, facts_of, settings_of
 
 from iac_base.errors import SetupError
+from iac_runtime.gate.planning import bind
 from iac_runtime.language.compose import compose
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
+from iac_runtime.policy.dataflow import without_secrets
 from iac_runtime.policy.effects import CallFacts, Decision, Verdict, call_digest
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, Policy
@@ -33,7 +35,6 @@ from iac_runtime.policy.permissions import (
     open_permissions,
 )
 from iac_runtime.policy.reach import identify_in
-from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue, lock_digest, read_lock
 from iac_runtime.tools.folders import shipped_folder
 
@@ -133,7 +134,7 @@ def test_the_facts_of_a_call_are_gathered(
     target = str(own_data_folder / "state" / "x")
     given = {"target": "journals[0]", "to": target}
     arguments = bind(tool.spec, given)
-    event = permissions.guarded(compose(tool, arguments, "/Users/me"), tool)
+    event = without_secrets(compose(tool, arguments, "/Users/me"), tool.tables)
     caller = Requester("Claude", ("client",))
     known = CallFacts("diary_export", arguments=arguments)
     facts = permissions.of(permissions.request(known, event, "MODIFY", tool), caller)
@@ -145,7 +146,7 @@ def test_the_facts_of_a_call_are_gathered(
     nobody = permissions.of(listing, Requester())
     assert not nobody.ways
     assert permissions.judge(nobody).action == "allow"
-    permissions.saw({"a": "something strange"})
+    permissions.taint.add({"a": "something strange"})
     assert permissions.taint.holds("Something Strange")
     assert identify_in(catalogue)("diary") == ("com.example.Diary", "Diary")
     assert identify_in(catalogue)("Nobody") == ("", "")

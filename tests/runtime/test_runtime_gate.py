@@ -16,9 +16,8 @@ from iac_runtime.language.compose import effective_level
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import jxa_line
 from iac_runtime.tool import Level, Spec
-from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import Operation, Tables
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+import warm
 from diary_output import write_output
 from diary_world import WORLD
 from mcp import Client, MCPError, StdioServerParameters
@@ -40,10 +41,11 @@ def text_of(result: Any) -> Any:
 def test_a_client_lists_calls_and_is_told_of_errors(
     output: Path, state_file: Path, mode: str
 ) -> None:
-    command = ["-m", "iac_mcp", "serve", "--expose", "all", "--tools", str(output)]
+    options = ("--expose", "all", "--tools", str(output), "--simulate", str(state_file))
+    command, *rest = warm.command(warm.IAC_MCP, "serve", *options)
     server = StdioServerParameters(
-        command=sys.executable,
-        args=[*command, "--simulate", str(state_file)],
+        command=command,
+        args=rest,
         env={"PYTHONPATH": ":".join(p for p in sys.path if Path(p).name != "generated")},
     )
 

@@ -29,8 +29,7 @@ from iac_runtime.policy.call_view import view_of, words_of
 from iac_runtime.policy.dataflow import secret_property
 from iac_runtime.policy.effects import CallFacts, Shown
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.tools.binding import Operation
-from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 
 SECONDS: Final = 0.3
 """For all that is read; starting what reads is not counted."""

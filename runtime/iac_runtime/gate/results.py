@@ -1,4 +1,4 @@
-"""Answers of an app to plain values; and, of an object that is gone, how to look again.
+"""What came of a call: answers as plain values, refusals; of an object that is gone, how to look.
 
 A text is what the app has, to the last character. What a model reads is cleaned (`shown`), for it
 is foreign text; with `raw` it is not.
@@ -13,18 +13,20 @@ from typing import Any, Final
 
 from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError, ToolError
-from iac_base.words import fold, text_literal
+from iac_base.text import text_literal
+from iac_base.words import fold
 from iac_runtime.execution.answers import AppAnswer, describe
-from iac_runtime.gate.plans import Call, ToolResult
+from iac_runtime.gate.plans import Call, Done, Plan, Refused, ToolResult
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.call_view import steps_in
-from iac_runtime.tools.binding import Operation
+from iac_runtime.policy.effects import Decision
+from iac_runtime.tools.own import DOORS
 from iac_runtime.tools.shape import Tool
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import Operation, Tables
 from iac_runtime.types import parse_type
 
 _PICKS: Final = (ById, ByIndex, ByName)
@@ -75,7 +77,6 @@ def _list_call(steps: tuple[Step, ...], tool: Operation) -> str:
 
 
 _PREFIX: Final = re.compile(r'Application(?:\("(?:[^"\\]|\\.)*"\)|\.currentApplication\(\))\.?')
-_MARK: Final = "… [truncated]"
 _SHIFTING: Final = (
     "a reference here ends in a position, and positions shift when objects come or go: use it soon"
 )
@@ -271,41 +272,6 @@ def clean(value: Any) -> Any:
     return cleaning.clean(value, RefText)
 
 
-def cap(value: Any, limit: int) -> tuple[Any, bool]:
-    """Return `value` cut to about `limit` characters of JSON, and whether it was cut.
-
-    Lists lose their last items and texts their ends; a text that was cut says so itself.
-    """
-    left = [limit]
-    cut = _cut(value, left)
-    return cut, left[0] < 0
-
-
-def _cut(value: Any, left: list[int]) -> Any:
-    if isinstance(value, list):
-        kept = []
-        for part in value:
-            if left[0] <= 0:
-                left[0] = -1
-                break
-            kept.append(_cut(part, left))
-        return kept
-    if isinstance(value, dict):
-        fields = {}
-        for key, part in value.items():
-            left[0] -= len(key) + 4
-            fields[key] = _cut(part, left)
-        return fields
-    if isinstance(value, str) and not isinstance(value, RefText):
-        if len(value) > max(left[0], 0):
-            value, left[0] = value[: max(left[0], 0)] + _MARK, -1
-            return value
-        left[0] -= len(value) + 2
-        return value
-    left[0] -= len(json.dumps(value)) + 1
-    return value
-
-
 def structured(
     value: Any, output: Mapping[str, Any] | None = None, note: str = ""
 ) -> dict[str, Any]:
@@ -336,3 +302,52 @@ def _fits(found: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
     from jsonschema import Draft202012Validator
 
     return bool(Draft202012Validator(dict(output)).is_valid(dict(found)))
+
+
+def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
+    """Return what came of a call that was carried out."""
+    return Done(
+        found.value,
+        plan.facts.line,
+        decision.level,
+        "; ".join(found.notes),
+        None if plan.parts else plan.tool.output,
+        plan.facts.app,
+        decision.reasons,
+        decision.source,
+    )
+
+
+def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
+    """Return the refusal of a call that came by a tool for lower levels.
+
+    Where no tool for higher ones is `listed`, what may run is called by its own name.
+    """
+    way = f"Call it with {DOORS[decision.level]}, the same name and arguments."
+    return Refused(
+        plan.tool.name,
+        plan.facts.app[1],
+        decision.level,
+        " ".join((f"This call is {decision.level}.", *decision.reasons)),
+        way if listed else f"Call {plan.tool.name} itself, with the same arguments.",
+        plan.facts.line,
+        source="the tool that was used",
+    )
+
+
+def refused(plan: Plan, decision: Decision) -> Refused:
+    """Return a refusal, for the model that called and for the person who can read it too."""
+    so = "may not run" if decision.error == "REFUSED" else "was not run"
+    reason = " ".join((f"This call is {decision.level} and {so}.", *decision.reasons))
+    said = f"{reason} {decision.suggestion}".replace("The user can", "You can")
+    return Refused(
+        plan.tool.name,
+        plan.facts.app[1],
+        decision.level,
+        reason,
+        decision.suggestion,
+        plan.facts.line,
+        decision.source,
+        decision.error,
+        decision.person or said,
+    )

@@ -24,8 +24,7 @@ from iac_runtime.language.terms import (
     usual_columns,
 )
 from iac_runtime.tool import Level, Op, Param, at_most, highest
-from iac_runtime.tools.binding import Operation, parameters
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import Operation, Tables, parameters
 from iac_runtime.types import parse_type
 
 _INTO: Final = frozenset({"of", "at", "to", "folder"})

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from iac_base.words import text_literal
+from iac_base.text import text_literal
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
     Boundary,

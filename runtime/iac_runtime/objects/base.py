@@ -51,7 +51,7 @@ class Specifier:
     def _child(self, name: str) -> str:
         """Return the text of the reference to what is called `name` in it."""
         if not name.isidentifier():
-            from iac_base.words import text_literal
+            from iac_base.text import text_literal
 
             return f"{self._ref}[{text_literal(name)}]"
         return f"{self._ref}.{name}" if self._ref else name
@@ -113,7 +113,7 @@ class Specifier:
     def __repr__(self) -> str:
         """Return the line of JavaScript that names it."""
         from iac_base.errors import InvalidParameterError
-        from iac_base.words import text_literal
+        from iac_base.text import text_literal
         from iac_runtime.language.reader import AppReader
         from iac_runtime.language.text import steps_text
 

@@ -251,7 +251,7 @@ def _known(name: str, members: Mapping[str, str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    from iac_base.words import text_literal
+    from iac_base.text import text_literal
 
     return text_literal(text)
 

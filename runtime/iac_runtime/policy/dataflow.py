@@ -18,7 +18,7 @@ from iac_base.secrets import is_secret
 from iac_base.words import fold
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Every, Go
-from iac_runtime.policy.call_view import columns_in, steps_in, words_of
+from iac_runtime.policy.call_view import specifiers, words_of
 from iac_runtime.policy.places import SYSTEM_EVENTS
 from iac_runtime.policy.spelling import decoded, spellings, without_blanks
 from iac_runtime.tools.tables import Tables
@@ -40,10 +40,10 @@ def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ())
         extra: Globs over the names of further properties, in words (`account id`).
     """
     globs = tuple(extra)
-    specifiers = (*steps_in(event), *columns_in(event))
-    names = [step.name for steps in specifiers for step in steps if isinstance(step, Go | Every)]
+    asked = specifiers(event)
+    names = [step.name for steps in asked for step in steps if isinstance(step, Go | Every)]
     found = [name for name in dict.fromkeys(names) if secret_property(name, tables, globs)]
-    for steps in specifiers:
+    for steps in asked:
         # Of the objects of a collection all is read at once, where a secret may be among it.
         if not any(isinstance(step, Go) and step.name == _ALL for step in steps):
             continue

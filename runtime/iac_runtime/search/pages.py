@@ -9,9 +9,8 @@ from iac_runtime.language.references import has_folders
 from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import SearchHit
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 from iac_runtime.types import TYPES, find_type
 
 _EXAMPLES: Final[Mapping[str, Any]] = {

@@ -21,7 +21,13 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+]
 
 APP: Final = App("com.example.PuppetStage", "Puppet Stage")
 
@@ -135,7 +141,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Puppet Stage. MODIFY, by property.

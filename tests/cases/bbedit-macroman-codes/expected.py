@@ -7,9 +7,25 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Property, Record, Ref, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Property,
+    Record,
+    Ref,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "get", "o_md", "set"]
+__all__ = [
+    "APP",
+    "get",
+    "o_md",
+    "set",
+]
 
 APP: Final = App("com.example.Pilcrow", "Pilcrow")
 
@@ -44,7 +60,10 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Pilcrow. MODIFY, by property.

@@ -7,9 +7,21 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Final
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "search"]
+__all__ = [
+    "APP",
+    "search",
+]
 
 APP: Final = App("com.example.CardIndex", "Card Index")
 
@@ -17,7 +29,10 @@ APP: Final = App("com.example.CardIndex", "Card Index")
 @tool(
     event="cardsrch",
     level="SAFE",
-    params={"target": Param("", "----", "text"), "for_": Param("for", "for ", "text")},
+    params={
+        "target": Param("", "----", "text"),
+        "for_": Param("for", "for ", "text"),
+    },
     result="list of text",
 )
 def search(target: str | None = None, *, for_: str) -> ListOf[str]:

@@ -203,7 +203,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Sundial. SAFE to MODIFY, by property.
@@ -218,7 +221,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -276,7 +281,11 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit in Sundial. DANGEROUS, ends the app, unsaved work may be lost.
@@ -290,7 +299,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete one or more objects in Sundial. DANGEROUS, deletes.
@@ -301,7 +312,14 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     return APP.call(delete, target=target)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Look for a value in Sundial. Returns true or false. SAFE, reads.
 
@@ -318,7 +336,10 @@ def exists(target: Any) -> bool:
     event="sundturn",
     level="MODIFY",
     jxa="turnTo",
-    params={"target": Param("", "----", "hour"), "with_": Param("with", "with", "shade")},
+    params={
+        "target": Param("", "----", "hour"),
+        "with_": Param("with", "with", "shade"),
+    },
 )
 def turn_to(target: Ref, *, with_: Shade | None = None) -> None:
     """Turn to an hour in Sundial. MODIFY, changes something.

@@ -7,20 +7,41 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "list", "wedge"]
+__all__ = [
+    "APP",
+    "list",
+    "wedge",
+]
 
 APP: Final = App("com.example.Doorstop", "Doorstop")
 
 
-@tool(event="dstpwedg", level="MODIFY", params={})
+@tool(
+    event="dstpwedg",
+    level="MODIFY",
+    params={},
+)
 def wedge() -> None:
     """Wedge in Doorstop. MODIFY, may change something."""
     return APP.call(wedge)
 
 
-@tool(event="dstplist", level="SAFE", params={}, result="list of any")
+@tool(
+    event="dstplist",
+    level="SAFE",
+    params={},
+    result="list of any",
+)
 def list() -> ListOf[Any]:
     """List in Doorstop. Returns values. SAFE, reads.
 

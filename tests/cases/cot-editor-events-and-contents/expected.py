@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "clap", "count", "get", "list", "set"]
+__all__ = [
+    "APP",
+    "clap",
+    "count",
+    "get",
+    "list",
+    "set",
+]
 
 APP: Final = App("com.example.Chalkboard", "Chalkboard")
 
@@ -135,7 +142,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Chalkboard. MODIFY, by property.
@@ -150,7 +160,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="chlkclap",
     level="MODIFY",
-    params={"target": Param("", "----", "board")},
+    params={
+        "target": Param("", "----", "board"),
+    },
     result="boolean",
 )
 def clap(target: Ref) -> bool:

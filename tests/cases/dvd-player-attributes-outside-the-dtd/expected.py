@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "turn"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "turn",
+]
 
 APP: Final = App("com.example.Kaleidoscope", "Kaleidoscope")
 
@@ -135,7 +142,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Kaleidoscope. MODIFY, by property.
@@ -150,7 +160,10 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="kaleturn",
     level="MODIFY",
-    params={"target": Param("", "----", "shard"), "by": Param("by", "byby", "list of integer")},
+    params={
+        "target": Param("", "----", "shard"),
+        "by": Param("by", "byby", "list of integer"),
+    },
 )
 def turn(target: Ref, *, by: ListOf[int]) -> None:
     """Turn a shard in Kaleidoscope. MODIFY, changes something.

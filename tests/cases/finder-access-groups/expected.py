@@ -7,9 +7,24 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Property, Record, Ref, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Property,
+    Record,
+    Ref,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "admit", "get"]
+__all__ = [
+    "APP",
+    "admit",
+    "get",
+]
 
 APP: Final = App("com.example.Turnstile", "Turnstile")
 
@@ -39,7 +54,13 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     return APP.call(get, target=target, properties=properties)
 
 
-@tool(event="turnadmt", level="DANGEROUS", params={"target": Param("", "----", "file")})
+@tool(
+    event="turnadmt",
+    level="DANGEROUS",
+    params={
+        "target": Param("", "----", "file"),
+    },
+)
 def admit(target: str) -> None:
     """Admit a file in Turnstile. DANGEROUS, takes text or a file, and its verb is unknown.
 

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "cast", "count", "get", "list", "set"]
+__all__ = [
+    "APP",
+    "cast",
+    "count",
+    "get",
+    "list",
+    "set",
+]
 
 APP: Final = App("com.example.Typecase", "Typecase")
 
@@ -134,7 +141,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[str, Any]) -> None:
     """Change properties of an object of Typecase. MODIFY, by property.
@@ -146,7 +156,13 @@ def set(target: Ref, *, properties: Mapping[str, Any]) -> None:
     return APP.call(set, target=target, properties=properties)
 
 
-@tool(event="tpcscast", level="MODIFY", params={"target": Param("", "----", "matrix")})
+@tool(
+    event="tpcscast",
+    level="MODIFY",
+    params={
+        "target": Param("", "----", "matrix"),
+    },
+)
 def cast(target: Ref) -> None:
     """Cast a matrix in Typecase. MODIFY, makes something new.
 

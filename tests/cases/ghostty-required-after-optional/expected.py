@@ -7,9 +7,27 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from iac_runtime.tool import App, Class, Element, Enum, ListOf, Param, Record, Ref, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Element,
+    Enum,
+    ListOf,
+    Param,
+    Record,
+    Ref,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "count", "feed", "get", "list", "print_tape"]
+__all__ = [
+    "APP",
+    "count",
+    "feed",
+    "get",
+    "list",
+    "print_tape",
+]
 
 APP: Final = App("com.example.Teleprinter", "Teleprinter")
 
@@ -143,7 +161,10 @@ def print_tape(target: str | None = None, *, action: KeyAction | None = None, to
 @tool(
     event="telefeed",
     level="MODIFY",
-    params={"slowly": Param("slowly", "slow", "boolean"), "tape": Param("tape", "tapt", "tape")},
+    params={
+        "slowly": Param("slowly", "slow", "boolean"),
+        "tape": Param("tape", "tapt", "tape"),
+    },
 )
 def feed(*, slowly: bool | None = None, tape: Ref) -> None:
     """Feed in Teleprinter. MODIFY, changes something.

@@ -7,9 +7,25 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Property, Record, Ref, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Property,
+    Record,
+    Ref,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "blow", "get", "set"]
+__all__ = [
+    "APP",
+    "blow",
+    "get",
+    "set",
+]
 
 APP: Final = App("com.example.Foghorn", "Foghorn")
 
@@ -43,7 +59,10 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Foghorn. MODIFY, by property.
@@ -55,7 +74,13 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     return APP.call(set, target=target, properties=properties)
 
 
-@tool(event="foghblow", level="MODIFY", params={"softly": Param("softly", "soft", "boolean")})
+@tool(
+    event="foghblow",
+    level="MODIFY",
+    params={
+        "softly": Param("softly", "soft", "boolean"),
+    },
+)
 def blow(*, softly: bool) -> None:
     """Blow in Foghorn. MODIFY, may change something.
 

@@ -21,7 +21,15 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "execute_aat_file", "export_pdf", "get", "list", "set"]
+__all__ = [
+    "APP",
+    "count",
+    "execute_aat_file",
+    "export_pdf",
+    "get",
+    "list",
+    "set",
+]
 
 APP: Final = App("com.example.Stencil", "Stencil")
 
@@ -137,7 +145,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Stencil. MODIFY, by property.
@@ -153,7 +164,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     event="stenexec",
     level="DANGEROUS",
     jxa="executeaatfile",
-    params={"target": Param("", "----", "file")},
+    params={
+        "target": Param("", "----", "file"),
+    },
 )
 def execute_aat_file(target: str) -> None:
     """Execute the AAT file of a file in Stencil. DANGEROUS, runs code or an action.
@@ -164,7 +177,12 @@ def execute_aat_file(target: str) -> None:
     return APP.call(execute_aat_file, target=target)
 
 
-@tool(event="stenexpd", level="MODIFY", jxa="exportPDF", params={})
+@tool(
+    event="stenexpd",
+    level="MODIFY",
+    jxa="exportPDF",
+    params={},
+)
 def export_pdf() -> None:
     """Export the PDF from Stencil. MODIFY, makes something new."""
     return APP.call(export_pdf)

@@ -21,7 +21,16 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "unload_brush", "varnish", "varnish_2"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "unload_brush",
+    "varnish",
+    "varnish_2",
+]
 
 APP: Final = App("com.example.Easel", "Easel")
 
@@ -135,7 +144,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Easel. MODIFY, by property.
@@ -168,14 +180,23 @@ def unload_brush(*, brush_file_path: str, brush_file_path_2: str) -> None:
     )
 
 
-@tool(event="easlvarn", level="MODIFY", params={})
+@tool(
+    event="easlvarn",
+    level="MODIFY",
+    params={},
+)
 def varnish() -> None:
     """Varnish in Easel. MODIFY, may change something."""
     return APP.call(varnish)
 
 
 @tool(
-    event="easlvar2", level="MODIFY", jxa="varnish", params={"target": Param("", "----", "canvas")}
+    event="easlvar2",
+    level="MODIFY",
+    jxa="varnish",
+    params={
+        "target": Param("", "----", "canvas"),
+    },
 )
 def varnish_2(target: Ref) -> None:
     """Varnish canvas in Easel. MODIFY, may change something.

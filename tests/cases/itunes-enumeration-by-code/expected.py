@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "spin"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "spin",
+]
 
 APP: Final = App("com.example.Jukebox", "Jukebox")
 
@@ -136,7 +143,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Jukebox. MODIFY, by property.
@@ -148,7 +158,13 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     return APP.call(set, target=target, properties=properties)
 
 
-@tool(event="jukbspin", level="MODIFY", params={"repeating": Param("repeating", "rptg", "eRpt")})
+@tool(
+    event="jukbspin",
+    level="MODIFY",
+    params={
+        "repeating": Param("repeating", "rptg", "eRpt"),
+    },
+)
 def spin(*, repeating: Erpt | None = None) -> None:
     """Spin in Jukebox. MODIFY, changes something.
 

@@ -7,9 +7,26 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Property, Record, Ref, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Property,
+    Record,
+    Ref,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "cancel_switcher", "export", "get", "hide_switcher"]
+__all__ = [
+    "APP",
+    "cancel_switcher",
+    "export",
+    "get",
+    "hide_switcher",
+]
 
 APP: Final = App("com.example.Slides", "Slides")
 
@@ -60,13 +77,23 @@ def export(target: Ref | str, *, as_: N360pSizes, n2_up: bool | None = None) -> 
     return APP.call(export, target=target, as_=as_, n2_up=n2_up)
 
 
-@tool(event="sldshide", level="SAFE", jxa="hideSwitcher", params={})
+@tool(
+    event="sldshide",
+    level="SAFE",
+    jxa="hideSwitcher",
+    params={},
+)
 def hide_switcher() -> None:
     """Hide the switcher in Slides. SAFE, changes the view only."""
     return APP.call(hide_switcher)
 
 
-@tool(event="sldshide", level="SAFE", jxa="cancelSwitcher", params={})
+@tool(
+    event="sldshide",
+    level="SAFE",
+    jxa="cancelSwitcher",
+    params={},
+)
 def cancel_switcher() -> None:
     """Cancel the switcher in Slides. SAFE, changes the view only."""
     return APP.call(cancel_switcher)

@@ -7,20 +7,41 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Final
 
-from iac_runtime.tool import App, Class, Enum, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "cancel_shutter", "hide_shutter"]
+__all__ = [
+    "APP",
+    "cancel_shutter",
+    "hide_shutter",
+]
 
 APP: Final = App("com.example.MagicLantern", "Magic Lantern")
 
 
-@tool(event="lantshut", level="MODIFY", jxa="cancelShutter", params={})
+@tool(
+    event="lantshut",
+    level="MODIFY",
+    jxa="cancelShutter",
+    params={},
+)
 def cancel_shutter() -> None:
     """Cancel the shutter in Magic Lantern. MODIFY, starts or ends something."""
     return APP.call(cancel_shutter)
 
 
-@tool(event="lantshut", level="SAFE", jxa="hideShutter", params={})
+@tool(
+    event="lantshut",
+    level="SAFE",
+    jxa="hideShutter",
+    params={},
+)
 def hide_shutter() -> None:
     """Hide the shutter in Magic Lantern. SAFE, changes the view only."""
     return APP.call(hide_shutter)

@@ -21,7 +21,13 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "ring"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "ring",
+]
 
 APP: Final = App("com.example.Switchboard", "Switchboard")
 
@@ -134,7 +140,10 @@ def count(
 @tool(
     event="switring",
     level="MODIFY",
-    params={"target": Param("", "----", "line"), "loudly": Param("loudly", "loud", "boolean")},
+    params={
+        "target": Param("", "----", "line"),
+        "loudly": Param("loudly", "loud", "boolean"),
+    },
 )
 def ring(target: Ref | None = None, *, loudly: bool | None = None) -> None:
     """Ring a line in Switchboard. MODIFY, may change something.

@@ -201,7 +201,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Postbox. SAFE to MODIFY, by property.
@@ -216,7 +219,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -274,7 +279,11 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit in Postbox. DANGEROUS, ends the app, unsaved work may be lost.
@@ -285,7 +294,14 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     return APP.call(quit, saving=saving)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Look for a value in Postbox. Returns true or false. SAFE, reads.
 
@@ -298,7 +314,13 @@ def exists(target: Any) -> bool:
     return APP.call(exists, target=target)
 
 
-@tool(event="coredelo", level="DANGEROUS", params={"target": Param("", "----", "letter")})
+@tool(
+    event="coredelo",
+    level="DANGEROUS",
+    params={
+        "target": Param("", "----", "letter"),
+    },
+)
 def delete(target: Ref) -> None:
     """Delete a letter in Postbox. DANGEROUS, deletes.
 

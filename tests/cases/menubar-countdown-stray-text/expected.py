@@ -7,14 +7,28 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Final
 
-from iac_runtime.tool import App, Class, Enum, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "boil"]
+__all__ = [
+    "APP",
+    "boil",
+]
 
 APP: Final = App("com.example.EggTimer", "Egg Timer")
 
 
-@tool(event="eggtboil", level="MODIFY", params={})
+@tool(
+    event="eggtboil",
+    level="MODIFY",
+    params={},
+)
 def boil() -> None:
     """Boil in Egg Timer. MODIFY, may change something."""
     return APP.call(boil)

@@ -7,9 +7,21 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Final
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "pull_levers"]
+__all__ = [
+    "APP",
+    "pull_levers",
+]
 
 APP: Final = App("com.example.SignalBox", "Signal Box")
 

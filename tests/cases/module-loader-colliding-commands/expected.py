@@ -7,14 +7,33 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Final
 
-from iac_runtime.tool import App, Class, Enum, Param, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    Param,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "load_box", "load_box_2"]
+__all__ = [
+    "APP",
+    "load_box",
+    "load_box_2",
+]
 
 APP: Final = App("com.example.Attic", "Attic")
 
 
-@tool(event="attcload", level="MODIFY", jxa="loadBox", params={"target": Param("", "----", "text")})
+@tool(
+    event="attcload",
+    level="MODIFY",
+    jxa="loadBox",
+    params={
+        "target": Param("", "----", "text"),
+    },
+)
 def load_box(target: str) -> None:
     """Load a box in Attic, given text. MODIFY, starts or ends something.
 
@@ -25,7 +44,12 @@ def load_box(target: str) -> None:
 
 
 @tool(
-    event="attcldb_", level="MODIFY", jxa="_loadBox_", params={"target": Param("", "----", "text")}
+    event="attcldb_",
+    level="MODIFY",
+    jxa="_loadBox_",
+    params={
+        "target": Param("", "----", "text"),
+    },
 )
 def load_box_2(target: str) -> None:
     """_load box_ in Attic, given text. MODIFY, starts or ends something.

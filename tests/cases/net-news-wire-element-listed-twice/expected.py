@@ -7,9 +7,25 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from iac_runtime.tool import App, Class, Element, Enum, ListOf, Param, Record, Ref, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Element,
+    Enum,
+    ListOf,
+    Param,
+    Record,
+    Ref,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "count", "get", "list"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+]
 
 APP: Final = App("com.example.PigeonPost", "Pigeon Post")
 

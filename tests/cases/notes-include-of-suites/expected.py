@@ -205,7 +205,10 @@ def make(
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Diary. SAFE to DANGEROUS, by property.
@@ -220,7 +223,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="aevtodoc",
     level="MODIFY",
-    params={"target": Param("", "----", "file | list of file")},
+    params={
+        "target": Param("", "----", "file | list of file"),
+    },
     result="document | list of document",
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
@@ -305,7 +310,11 @@ def print(
 
 
 @tool(
-    event="aevtquit", level="DANGEROUS", params={"saving": Param("saving", "savo", "save options")}
+    event="aevtquit",
+    level="DANGEROUS",
+    params={
+        "saving": Param("saving", "savo", "save options"),
+    },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit in Diary. DANGEROUS, ends the app, unsaved work may be lost.
@@ -319,7 +328,9 @@ def quit(*, saving: SaveOptions | None = None) -> None:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier | list of specifier")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+    },
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete one or more objects in Diary. DANGEROUS, deletes.
@@ -356,7 +367,14 @@ def duplicate(
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
 
-@tool(event="coredoex", level="SAFE", params={"target": Param("", "----", "any")}, result="boolean")
+@tool(
+    event="coredoex",
+    level="SAFE",
+    params={
+        "target": Param("", "----", "any"),
+    },
+    result="boolean",
+)
 def exists(target: Any) -> bool:
     """Look for a value in Diary. Returns true or false. SAFE, reads.
 

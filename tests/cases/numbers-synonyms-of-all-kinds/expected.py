@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "slide"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "slide",
+]
 
 APP: Final = App("com.example.Abacus", "Abacus")
 
@@ -135,7 +142,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Abacus. MODIFY, by property.
@@ -150,7 +160,10 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="abacslid",
     level="MODIFY",
-    params={"target": Param("", "----", "counter"), "onto": Param("onto", "onto", "counter")},
+    params={
+        "target": Param("", "----", "counter"),
+        "onto": Param("onto", "onto", "counter"),
+    },
     result="integer",
 )
 def slide(target: Ref, *, onto: Ref | None = None) -> int:

@@ -21,7 +21,16 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "import_", "list", "list_2", "set", "tool_"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "import_",
+    "list",
+    "list_2",
+    "set",
+    "tool_",
+]
 
 APP: Final = App("com.example.Errands", "Errands")
 
@@ -135,7 +144,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Errands. MODIFY, by property.
@@ -185,7 +197,13 @@ def import_(
     )
 
 
-@tool(event="errntool", level="DANGEROUS", params={"tool": Param("tool", "tool", "text")})
+@tool(
+    event="errntool",
+    level="DANGEROUS",
+    params={
+        "tool": Param("tool", "tool", "text"),
+    },
+)
 def tool_(*, tool: str | None = None) -> None:
     """Tool in Errands. DANGEROUS, takes text or a file, and its verb is unknown.
 
@@ -195,7 +213,13 @@ def tool_(*, tool: str | None = None) -> None:
     return APP.call(tool_, tool=tool)
 
 
-@tool(event="errnlist", level="SAFE", jxa="list", params={}, result="list of text")
+@tool(
+    event="errnlist",
+    level="SAFE",
+    jxa="list",
+    params={},
+    result="list of text",
+)
 def list_2() -> ListOf[str]:
     """List in Errands. Returns texts. SAFE, reads.
 

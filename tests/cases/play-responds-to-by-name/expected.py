@@ -7,20 +7,39 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Final
 
-from iac_runtime.tool import App, Class, Enum, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "stop", "wind"]
+__all__ = [
+    "APP",
+    "stop",
+    "wind",
+]
 
 APP: Final = App("com.example.Gramophone", "Gramophone")
 
 
-@tool(event="gramwind", level="MODIFY", params={})
+@tool(
+    event="gramwind",
+    level="MODIFY",
+    params={},
+)
 def wind() -> None:
     """Wind in Gramophone. MODIFY, changes something."""
     return APP.call(wind)
 
 
-@tool(event="gramstop", level="MODIFY", params={})
+@tool(
+    event="gramstop",
+    level="MODIFY",
+    params={},
+)
 def stop() -> None:
     """Stop in Gramophone. MODIFY, starts or ends something."""
     return APP.call(stop)

@@ -7,14 +7,28 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Final
 
-from iac_runtime.tool import App, Class, Enum, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "spring"]
+__all__ = [
+    "APP",
+    "spring",
+]
 
 APP: Final = App("com.example.Trapdoor", "Trapdoor")
 
 
-@tool(event="trapsprn", level="MODIFY", params={})
+@tool(
+    event="trapsprn",
+    level="MODIFY",
+    params={},
+)
 def spring() -> None:
     """Spring in Trapdoor. MODIFY, may change something."""
     return APP.call(spring)

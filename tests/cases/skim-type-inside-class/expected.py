@@ -21,7 +21,13 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "erase_from", "get", "list"]
+__all__ = [
+    "APP",
+    "count",
+    "erase_from",
+    "get",
+    "list",
+]
 
 APP: Final = App("com.example.Margin", "Margin")
 

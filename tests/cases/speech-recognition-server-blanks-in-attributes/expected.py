@@ -7,9 +7,20 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from iac_runtime.tool import App, Class, Enum, Param, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    Param,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "repeat_after"]
+__all__ = [
+    "APP",
+    "repeat_after",
+]
 
 APP: Final = App("com.example.Parrot", "Parrot")
 

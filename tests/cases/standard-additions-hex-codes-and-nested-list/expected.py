@@ -7,9 +7,22 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Final
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "pick_rows", "spill"]
+__all__ = [
+    "APP",
+    "pick_rows",
+    "spill",
+]
 
 APP: Final = App("com.example.Ledger", "Ledger")
 
@@ -54,7 +67,11 @@ def pick_rows(
     )
 
 
-@tool(event="ledgspll", level="MODIFY", params={})
+@tool(
+    event="ledgspll",
+    level="MODIFY",
+    params={},
+)
 def spill() -> None:
     """Spill in Ledger. MODIFY, may change something."""
     return APP.call(spill)

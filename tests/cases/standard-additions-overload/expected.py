@@ -7,9 +7,21 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from iac_runtime.tool import App, Class, Enum, Param, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    Param,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "bearing_of", "mark"]
+__all__ = [
+    "APP",
+    "bearing_of",
+    "mark",
+]
 
 APP: Final = App("com.example.Compass", "Compass")
 

@@ -7,9 +7,21 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from iac_runtime.tool import App, Class, Enum, Param, Property, Record, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    Param,
+    Property,
+    Record,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "hatch"]
+__all__ = [
+    "APP",
+    "hatch",
+]
 
 APP: Final = App("com.example.Nest", "Nest")
 

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "paint", "set"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "paint",
+    "set",
+]
 
 APP: Final = App("com.example.Caretaker", "Caretaker")
 
@@ -135,7 +142,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Caretaker. MODIFY, by property.

@@ -21,7 +21,14 @@ from iac_runtime.tool import (
     tool,
 )
 
-__all__ = ["APP", "count", "get", "list", "set", "strike"]
+__all__ = [
+    "APP",
+    "count",
+    "get",
+    "list",
+    "set",
+    "strike",
+]
 
 APP: Final = App("com.example.Typewriter", "Typewriter")
 
@@ -135,7 +142,10 @@ def count(
     event="coresetd",
     op="set",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Typewriter. MODIFY, by property.
@@ -147,7 +157,13 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     return APP.call(set, target=target, properties=properties)
 
 
-@tool(event="typestrk", level="DANGEROUS", params={"target": Param("", "----", "text")})
+@tool(
+    event="typestrk",
+    level="DANGEROUS",
+    params={
+        "target": Param("", "----", "text"),
+    },
+)
 def strike(target: str) -> None:
     """Strike text in Typewriter. DANGEROUS, takes text or a file, and its verb is unknown.
 

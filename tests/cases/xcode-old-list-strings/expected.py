@@ -7,9 +7,26 @@ change the dictionary, the quirks or the templates, and build again.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from iac_runtime.tool import App, Class, Enum, ListOf, Param, Property, Record, Ref, Schema, tool
+from iac_runtime.tool import (
+    App,
+    Class,
+    Enum,
+    ListOf,
+    Param,
+    Property,
+    Record,
+    Ref,
+    Schema,
+    tool,
+)
 
-__all__ = ["APP", "choose_jobs", "get", "set", "time"]
+__all__ = [
+    "APP",
+    "choose_jobs",
+    "get",
+    "set",
+    "time",
+]
 
 APP: Final = App("com.example.Workbench", "Workbench")
 
@@ -44,7 +61,10 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     op="set",
     level="MODIFY",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+    },
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of Workbench. MODIFY to DANGEROUS, by property.
@@ -60,7 +80,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     event="workchoo",
     level="SAFE",
     jxa="chooseJobs",
-    params={"target": Param("", "----", "list of text|number")},
+    params={
+        "target": Param("", "----", "list of text|number"),
+    },
     result="list of job | list of text",
 )
 def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
@@ -79,7 +101,9 @@ def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
 @tool(
     event="worktime",
     level="SAFE",
-    params={"target": Param("", "----", "date")},
+    params={
+        "target": Param("", "----", "date"),
+    },
     result="real | missing value",
 )
 def time(target: str) -> float:
