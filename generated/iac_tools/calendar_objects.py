@@ -537,6 +537,7 @@ if TYPE_CHECKING:
         fax_number: str
         target_printer: str
     class MakeValues(TypedDict, total=False):
+        timeout: float
         with_data: Any
     class ApplicationRow(TypedDict):
         name: str

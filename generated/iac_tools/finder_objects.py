@@ -1222,6 +1222,7 @@ if TYPE_CHECKING:
     Elsv = Literal["name column", "modification date column", "creation date column", "size column", "kind column", "label column", "version column", "comment column"]
     Sodr = Literal["normal", "reversed"]
     class MakeValues(TypedDict, total=False):
+        timeout: float
         to: Specifier
     class ReplaceableFile(File, Replaceable[File]): ...
     class ReplaceableIconFamily(IconFamily, Replaceable[IconFamily]): ...

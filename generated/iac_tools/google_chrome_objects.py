@@ -335,6 +335,7 @@ app: Final = Application()
 
 if TYPE_CHECKING:
     class MakeValues(TypedDict, total=False):
+        timeout: float
         with_data: Any
     class ApplicationRow(TypedDict):
         name: str

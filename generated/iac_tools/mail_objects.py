@@ -1446,6 +1446,7 @@ if TYPE_CHECKING:
         fax_number: str
         target_printer: str
     class MakeValues(TypedDict, total=False):
+        timeout: float
         with_data: Any
     class ReplaceableRichText(RichText, Replaceable[str]): ...
     class ReplaceableSignature(Signature, Replaceable[Signature]): ...

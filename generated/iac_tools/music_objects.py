@@ -1291,6 +1291,8 @@ if TYPE_CHECKING:
         printer_features: Sequence[str]
         fax_number: str
         target_printer: str
+    class MakeValues(TypedDict, total=False):
+        timeout: float
     class ReplaceableEncoder(Encoder, Replaceable[Encoder]): ...
     class ReplaceableEqPreset(EqPreset, Replaceable[EqPreset]): ...
     class ReplaceableVisual(Visual, Replaceable[Visual]): ...
@@ -1303,7 +1305,7 @@ if TYPE_CHECKING:
         name: str
         persistent_id: str
         properties: dict[str, Any]
-    class ItemValues(TypedDict, total=False):
+    class ItemValues(MakeValues, total=False):
         class_: type[Object] | str
         container: Specifier
         id: int
@@ -1359,7 +1361,7 @@ if TYPE_CHECKING:
         sound_volume: int
         version: str
         visuals_enabled: bool
-    class ApplicationValues(TypedDict, total=False):
+    class ApplicationValues(MakeValues, total=False):
         airplay_enabled: bool
         converting: bool
         current_airplay_devices: Sequence[AirplayDevice]

@@ -476,6 +476,7 @@ if TYPE_CHECKING:
         fax_number: str
         target_printer: str
     class MakeValues(TypedDict, total=False):
+        timeout: float
         with_data: Any
     class ReplaceableAccount(Account, Replaceable[Account]): ...
     class ReplaceableFolder(Folder, Replaceable[Folder]): ...

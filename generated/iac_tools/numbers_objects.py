@@ -1093,6 +1093,7 @@ if TYPE_CHECKING:
         password_hint: str
         image_quality: ImageQuality
     class MakeValues(TypedDict, total=False):
+        timeout: float
         with_data: Any
     class ReplaceableSheet(Sheet, Replaceable[Sheet]): ...
     class ReplaceableRange(Range, Replaceable[Range]): ...

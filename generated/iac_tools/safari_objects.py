@@ -380,6 +380,7 @@ if TYPE_CHECKING:
         fax_number: str
         target_printer: str
     class MakeValues(TypedDict, total=False):
+        timeout: float
         with_data: Any
     class ReplaceableTab(Tab, Replaceable[Tab]): ...
     class ApplicationRow(TypedDict):

@@ -3641,6 +3641,7 @@ if TYPE_CHECKING:
         fax_number: str
         target_printer: str
     class MakeValues(TypedDict, total=False):
+        timeout: float
         with_data: Any
     class ReplaceableAppearancePreferencesObject(AppearancePreferencesObject, Replaceable[AppearancePreferencesObject]): ...
     class ReplaceableCdAndDvdPreferencesObject(CdAndDvdPreferencesObject, Replaceable[CdAndDvdPreferencesObject]): ...

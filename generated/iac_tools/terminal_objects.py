@@ -326,6 +326,7 @@ if TYPE_CHECKING:
         fax_number: str
         target_printer: str
     class MakeValues(TypedDict, total=False):
+        timeout: float
         with_data: Any
     class ReplaceableSettingsSet(SettingsSet, Replaceable[SettingsSet]): ...
     class ReplaceableTab(Tab, Replaceable[Tab]): ...

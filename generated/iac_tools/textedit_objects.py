@@ -487,6 +487,7 @@ if TYPE_CHECKING:
     Enum_ = Literal["standard", "detailed"]
     Savo = Literal["ask", "no", "yes"]
     class MakeValues(TypedDict, total=False):
+        timeout: float
         with_data: Any
     class ReplaceableText(Text, Replaceable[str]): ...
     class ItemRow(TypedDict):

@@ -64,7 +64,7 @@ def object_tools(
         ToolFunction(
             "get", "get", "coregetd", *reads,
             f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
-            (parts.target("read", several=True), parts.property_list()),
+            (parts.target("read", several=True), parts.property_list(), _RAW, _TIMEOUT),
             "any", "Any", "The value, or the properties by name.",
         )
     ]  # fmt: skip
@@ -74,7 +74,7 @@ def object_tools(
                 "list", "list", "coregetd", *reads,
                 f"List objects of one class in {app}, filtered, with the properties named."
                 " Each row has its reference. SAFE, reads.",
-                (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE),
+                (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE, _RAW, _TIMEOUT),
                 "list of record", "ListOf[Mapping[str, Any]]",
                 "A row an object, its reference under ref.",
             )
@@ -83,7 +83,7 @@ def object_tools(
             ToolFunction(
                 "count", "count", "corecnte", *reads,
                 f"Count objects of one class in {app}, filtered. SAFE, reads.",
-                (parts.element("each", "kocl"), _OF, _WHERE),
+                (parts.element("each", "kocl"), _OF, _WHERE, _TIMEOUT),
                 "integer", "int", "How many there are.", types.output("integer"),
             )
         )  # fmt: skip
@@ -97,7 +97,7 @@ def object_tools(
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
-                (parts.element("new", "kocl"), parts.properties(False), _AT),
+                (parts.element("new", "kocl"), parts.properties(False), _AT, _TIMEOUT),
                 "specifier", "Ref", "Reference to what was made.", types.output("specifier"),
             )
         )  # fmt: skip
@@ -112,7 +112,7 @@ def object_tools(
             ToolFunction(
                 "set", "set", "coresetd", level, ceiling, "each property has its level",
                 f"Change properties of an object of {app}. {levels}, by property.",
-                (parts.target("change"), parts.properties(True)),
+                (parts.target("change"), parts.properties(True), _TIMEOUT),
             )
         )  # fmt: skip
     return tools
@@ -172,6 +172,18 @@ _PAGE = (
         "offset", Param("", "", "integer"), False, {"type": "integer"}, "int",
         "Rows to skip before them",
     ),
+    ToolParameter(
+        "cursor", Param("", "", "text"), False, _STRING, "str",
+        "Where to go on, from the note of the last answer",
+    ),
+)  # fmt: skip
+_RAW = ToolParameter(
+    "raw", Param("", "", "boolean"), False, {"type": "boolean"}, "bool",
+    "Texts exactly as the app has them, hidden characters too",
+)  # fmt: skip
+_TIMEOUT = ToolParameter(
+    "timeout", Param("", "", "number"), False, {"type": "number"}, "float",
+    "Seconds the call may take",
 )  # fmt: skip
 
 

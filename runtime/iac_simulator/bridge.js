@@ -132,4 +132,5 @@
     deepUnwrap: deep,
     wrap: $,
   };
+  global.__objc = { ask, bridged, NSObject, NSString, NSData, Nil };
 })(globalThis);

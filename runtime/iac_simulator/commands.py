@@ -77,6 +77,15 @@ def command_named(tables: Tables, name: str) -> AppCommand | None:
     return found
 
 
+def command_of(tables: Tables, event: str) -> AppCommand | None:
+    """Return the command whose event this is, as JavaScript would find it."""
+    own = (spec for spec in tables.tools.values() if spec.event == event and not spec.bind)
+    names = [spec.jxa if spec.op == "command" else spec.op for spec in own if spec.op != "list"]
+    names += [name for name, row in _STANDARD.items() if row.event == event]
+    found = (command_named(tables, name) for name in names)
+    return next((row for row in found if row is not None and row.event == event), None)
+
+
 def read_arguments(
     command: AppCommand, receiver: AppReference | None, args: Sequence[Any]
 ) -> Arguments:

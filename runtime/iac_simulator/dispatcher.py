@@ -6,7 +6,15 @@ from typing import Any, Final, NamedTuple
 
 from iac_runtime.tools.tables import Tables
 from iac_simulator import filters
-from iac_simulator.commands import AppCommand, command_named, read_arguments, reflect, timeout_of
+from iac_simulator.commands import (
+    AppCommand,
+    command_named,
+    command_of,
+    read_arguments,
+    reflect,
+    timeout_of,
+)
+from iac_simulator.descriptors import Writing, read_event
 from iac_simulator.errors import EventRefusedError, Unreachable
 from iac_simulator.follow import Value, answer
 from iac_simulator.names import (
@@ -34,7 +42,8 @@ from iac_simulator.verbs import VERBS, change, shift
 from iac_simulator.world import AppWorld
 
 OPERATIONS: Final = frozenset(
-    "application kind member names reflect installed filter get set length call create".split()
+    "application kind member names reflect installed filter get set length call create"
+    " transmit".split()
 )
 """The requests; each is carried out by the method of its name."""
 
@@ -302,7 +311,25 @@ class Dispatcher:
             return self._get({**request, "modifiers": modifiers})
         world, command = target
         receiver = AppReference(request["root"]["key"], chain[:-1]) if len(chain) > 1 else None
-        return self._run(world, command, receiver, args)
+        return to_wire(self._run(world, command, receiver, args))
+
+    def _transmit(self, request: Request) -> Any:
+        """Carry out a raw event; the answer is a descriptor, or None."""
+        world = self._world(request)
+        tables, event = world.tables, request["event"]
+        direct, values, modifiers = read_event(tables, request)
+        if event == "coresetd" and isinstance(direct, AppReference) and set(values) == {"data"}:
+            body = {"chain": direct.chain, "value": to_wire(values["data"])}
+            self._set({**request, **body, "modifiers": to_wire(modifiers)})
+            return None
+        command = command_of(tables, event)
+        if command is None:
+            raise EventRefusedError(-1708)
+        keys = {row.code: key for key, row in command.params.items()}
+        named = {keys.get(code, code): value for code, value in values.items()}
+        args = [direct] if command.direct is not None else []
+        args += [{"record": named}, modifiers]
+        return Writing(tables).value(self._run(world, command, None, args))
 
     def _command(
         self, request: Request, chain: Chain, given: bool
@@ -336,6 +363,7 @@ class Dispatcher:
     def _run(
         self, world: AppWorld, command: AppCommand, receiver: AppReference | None, args: list[Any]
     ) -> Any:
+        """Send a command; the app's answer as it keeps values."""
         tables = world.tables
         call = read_arguments(command, receiver, args)
         params = self._params(tables, command, call.named)
@@ -352,7 +380,7 @@ class Dispatcher:
             return answer_by_type(world, command, call.direct, live.now)
 
         sent = SentEvent(tables.app.id, command.event, direct, params, call.timeout)
-        return to_wire(self._send(world, sent, run))
+        return self._send(world, sent, run)
 
     def _params(
         self, tables: Tables, command: AppCommand, named: Mapping[str, Any]

@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 from iac_base.words import fold
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.follow import Many, Value, follow, refer
+from iac_simulator.names import element_class
 from iac_simulator.typed_values import check_value, settable
-from iac_simulator.values import AppReference, Chain, stored
+from iac_simulator.values import AppReference, Chain, ChainStep, Described, stored
 from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
 
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
@@ -23,11 +24,15 @@ class VerbCall(NamedTuple):
 
 
 class NewObjectPlace(NamedTuple):
-    """A list of a world: its holder, its key there, and whether what is new comes first."""
+    """A list of a world: its holder, its key there, and whether what is new comes first.
+
+    `beside` is the object that it comes before (`first`) or after.
+    """
 
     owner: WorldObject
     plural: str
     first: bool = False
+    beside: Data | None = None
 
 
 def make(
@@ -40,7 +45,13 @@ def make(
     """
     world = call.world
     made: Data = {}
+    inside: list[tuple[str, Described]] = []
     for name, value in properties.items():
+        items = value if isinstance(value, list) else [value]
+        new = [item for item in items if isinstance(item, Described)]
+        if new and len(new) == len(items) and element_class(world.tables, term, name):
+            inside += [(name, item) for item in new]
+            continue
         prop = settable(world.tables, term, name)
         check_value(world.tables, prop.type, value)
         made[name] = stored(value)
@@ -55,7 +66,11 @@ def make(
     for prop in world.tables.properties(term):
         if prop.term in _STAMPS and prop.jxa not in made:
             made[prop.jxa] = {"date": call.now}
-    return insert(world, place, term, made)
+    held = insert(world, place, term, made)
+    for name, item in inside:
+        within = world.reference((*held.chain, ChainStep("p", name)))
+        make(call, item.term, item.properties, None, within)
+    return held
 
 
 def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> AppReference:
@@ -64,7 +79,10 @@ def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> App
     if row is not None and row.plural != place.plural:
         data["@class"] = term
     items = place.owner.data.setdefault(place.plural, [])
-    items.insert(0 if place.first else len(items), data)
+    at = 0 if place.first else len(items)
+    if place.beside is not None:
+        at = next(i for i, one in enumerate(items) if one is place.beside) + (not place.first)
+    items.insert(at, data)
     held = next(n for n in world.held(place.owner, place.plural) if n.data is data)
     return world.reference(held.chain)
 
@@ -125,6 +143,13 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
         EventRefusedError: -10024 it has no place there.
     """
     chain = at.chain if isinstance(at, AppReference) else ()
+    if chain and chain[-1].kind == "l" and chain[-1].value in ("before", "after"):
+        node = object_at(world, chain[:-1])
+        if node.home is None:
+            raise EventRefusedError(-10024)
+        return NewObjectPlace(
+            node.home.owner, node.home.plural, chain[-1].value == "before", node.data
+        )
     if chain and chain[-1].kind == "l":
         owner, plural = object_at(world, chain[:-2]), chain[-2].value
         if not isinstance(owner.data.get(plural), list):

@@ -57,6 +57,24 @@ def test_a_well_formed_call_reaches_the_app_as_the_declared_event(
 
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
+def test_a_raw_event_is_the_event_that_jxa_sends(name: str) -> None:
+    given, tool = sample(name)
+    sent = []
+    for seconds in (100.0, 200.0):
+        gate, simulator = fresh(name)
+        try:
+            outcome: Any = gate.call(Call(name, given, timeout=seconds))
+        except ToolError as error:
+            outcome = error.facts()
+        # What is asked in JXA's words before the call has no time of its own.
+        sent.append(([event._replace(timeout=None) for event in simulator.events], outcome))
+    assert sent[0] == sent[1]
+    if tool.tables.app.kind == "application":
+        assert {event.timeout for event in simulator.events} <= {None, 200.0}
+        assert any(event.timeout for event in simulator.events)
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_line_that_is_shown_sends_what_the_call_sends(name: str) -> None:
     given, _ = sample(name)
     gate, called = fresh(name)

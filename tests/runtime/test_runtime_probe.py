@@ -244,7 +244,7 @@ def test_the_command_is_one_of_iac_mcp(
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert "not a Mac" in err
-    assert main(["probe", "14"]) == 2
+    assert main(["probe", "15"]) == 2
     assert "14" in capsys.readouterr().err
     assert main(["--help"]) == 0
     assert re.search(r"^  probe +Answer the open questions", capsys.readouterr().out, re.M)

@@ -132,7 +132,7 @@ def test_a_note_goes_with_a_result_that_was_cut(catalogue: Catalogue) -> None:
     async def question(client: Client) -> None:
         found = await client.call_tool("diary_list", {"element": "journal", "limit": 1})
         assert found.meta is not None
-        assert found.meta["iac/note"] == "1 of 2 items; ask with offset 1 for the next"
+        assert found.meta["iac/note"] == '1 of 2 items; the next: cursor "1:j1"'
 
     ask(server_of(gate_of(catalogue)), question)
 

@@ -31,7 +31,7 @@ from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.version import VERSION
 
-ROWS: Final = range(1, 14)
+ROWS: Final = range(1, 15)
 """The rows of the list in docs/mac.md."""
 
 _FORMAT: Final = 1

@@ -25,6 +25,7 @@ from iac_base.text import text_literal
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import look_again, plain_result, shown
 from iac_runtime.language.compose import compose, effective_level
+from iac_runtime.language.raw import sent_as, sent_raw
 from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
 from iac_runtime.policy.dataflow import without_secrets
@@ -33,7 +34,7 @@ from iac_runtime.policy.reach import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
-from iac_runtime.tools.tables import APPLICATION, Operation
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 
 _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
     "app_activate": ("activate", "miscactv"),
@@ -52,6 +53,12 @@ _HELPERS: Final = frozenset(
 _TAIL: Final = 50
 """Calls of the audit that are shown."""
 
+PAGE: Final = 1000
+"""The rows of a list that names no limit, where answers are limited at all."""
+
+_NO_PLACE: Final = -10024
+"""An app cannot put an object there; it made none."""
+
 _LOOK: Final = 5.0
 """Seconds for the question whether an app runs; without an answer it counts as not running."""
 
@@ -69,6 +76,11 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     event = compose(operation, bound, context.home)
     # All of an object means all but its secrets.
     event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
+    seconds = context.executor.timeout if call.timeout is None else call.timeout
+    event = sent_as(event, operation.tables, seconds)
+    if event.op == "list" and event.limit is None and context.limit is not None:
+        # Whoever reads an answer page by page is given pages.
+        event = replace(event, limit=PAGE)
     level = effective_level(operation, bound, context.home)
     event, level = _showing(event, level, context)
     if not _may_launch(event, level, context.launch):
@@ -80,8 +92,18 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
     def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
+        execute = partial(
+            context.executor.execute,
+            app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
+        )  # fmt: skip
         try:
-            answer = context.executor.execute(sent, app=app.name, command=tool.name, cancel=cancel)
+            try:
+                answer = execute(sent)
+            except ToolError as error:
+                other = _otherwise(sent, error, operation.tables, seconds)
+                if other is None:
+                    raise
+                answer = execute(other)
         except ToolError as error:
             raise look_again(error, event, operation) from None
         found = plain_result(answer, event, operation)
@@ -97,6 +119,13 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         return Plan(tool, facts, partial(perform, pin=found.pin), look)
 
     return Plan(tool, facts, perform, look)
+
+
+def _otherwise(event: Event, error: ToolError, tables: Tables, seconds: float) -> Event | None:
+    """Return the raw form of a make that an app refused for its place, after JXA's other forms."""
+    if event.code != "corecrel" or event.raw is not None or error.number != _NO_PLACE:
+        return None
+    return sent_raw(event, tables, seconds)
 
 
 _GONE: Final = object()

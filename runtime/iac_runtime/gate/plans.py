@@ -30,6 +30,7 @@ class Call(NamedTuple):
         token: Of a call that was asked about, the sealed token; empty for a first call.
         verdict: What the question of `token` came back with.
         raw: Texts are wanted as the app has them, not cleaned for a reader.
+        timeout: The seconds that it has; None for those of the executor.
     """
 
     tool: str
@@ -40,6 +41,7 @@ class Call(NamedTuple):
     token: str = ""
     verdict: Verdict = "unable"
     raw: bool = False
+    timeout: float | None = None
 
 
 class ToolResult(NamedTuple):

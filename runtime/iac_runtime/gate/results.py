@@ -12,14 +12,22 @@ from datetime import datetime
 from typing import Any, Final
 
 from iac_base import text as cleaning
-from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.errors import InvalidParameterError, ToolError, quoted
 from iac_base.text import text_literal
 from iac_base.words import fold
 from iac_runtime.execution.answers import AppAnswer, describe
 from iac_runtime.gate.plans import Call, Done, Plan, Refused, ToolResult
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
+from iac_runtime.language.steps import (
+    Among,
+    Beside,
+    ById,
+    ByIndex,
+    ByName,
+    Step,
+    Whose,
+)
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.call_view import steps_in
@@ -29,7 +37,7 @@ from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation, Tables
 from iac_runtime.types import parse_type
 
-_PICKS: Final = (ById, ByIndex, ByName)
+_PICKS: Final = (Among, Beside, ById, ByIndex, ByName)
 
 
 def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
@@ -82,6 +90,9 @@ _SHIFTING: Final = (
 )
 
 
+MOST_SECONDS: Final = 3600
+"""The longest time that one call can ask for."""
+
 _CLEANED: Final = "hidden characters are left out of a text; `raw: true` gives it as the app has it"
 
 
@@ -111,7 +122,7 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
     terms = _field_names(tool)
     if answer.listing is not None:
         value: Any = _items(answer.listing, event, tables)
-        notes += _listed(answer.listing["total"], event, len(value))
+        notes += _listed(answer.listing, event, len(value))
     elif event.op in ("properties", "columns"):
         terms |= {column.jxa: column.label for column in event.columns}
         fields = answer.value["record"]
@@ -130,13 +141,30 @@ def shown(found: ToolResult) -> ToolResult:
 
 
 def asked_raw(call: Call, tool: Tool) -> Call:
-    """Return a call without its `raw`, which is no argument of any app's tool but of all."""
+    """Return a call without `raw` and `timeout`, which are arguments of every app's tool.
+
+    Raises:
+        InvalidParameterError: The timeout is no time.
+    """
     given = call.arguments
-    own = tool.operation is None or "raw" in tool.input.get("properties", ())
-    if own or not isinstance(given, Mapping) or not isinstance(given.get("raw"), bool):
+    if tool.operation is None or not isinstance(given, Mapping):
         return call
-    rest = {key: value for key, value in given.items() if key != "raw"}
-    return call._replace(arguments=rest, raw=given["raw"])
+    rows = tool.operation.spec.params
+    ours = [key for key in ("raw", "timeout") if key not in rows or not rows[key].code]
+    if "raw" in ours and isinstance(given.get("raw"), bool):
+        call = call._replace(raw=given["raw"])
+        given = {key: value for key, value in given.items() if key != "raw"}
+    seconds = given.get("timeout")
+    if "timeout" in ours and seconds is not None:
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if not number or not 0 < seconds <= MOST_SECONDS:
+            raise InvalidParameterError(
+                f"timeout: {quoted(str(seconds))} is no time for a call.",
+                f"Give seconds above 0, {MOST_SECONDS} at most.",
+            )
+        call = call._replace(timeout=float(seconds))
+        given = {key: value for key, value in given.items() if key != "timeout"}
+    return call._replace(arguments=given)
 
 
 def _each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
@@ -168,15 +196,19 @@ def _error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:
     return look_again(error, part, tool)
 
 
-def _listed(total: int, event: Event, shown: int) -> list[str]:
+def _listed(listing: Mapping[str, Any], event: Event, shown: int) -> list[str]:
+    total, offset = listing["total"], listing.get("from", event.offset)
     if total == 0:
         filtered = event.target and isinstance(event.target[-1], Whose)
         return ["nothing matched the filter" if filtered else "there is none"]
     if shown == 0:
-        return [f"there are {total} items, none from offset {event.offset} on"]
-    if event.offset + shown >= total:
+        return [f"there are {total} items, none from offset {offset} on"]
+    if offset + shown >= total:
         return []
-    return [f"{shown} of {total} items; ask with offset {event.offset + shown} for the next"]
+    last = listing["rows"][-1][0] if listing["by"] == "id" else ""
+    return [
+        f"{shown} of {total} items; the next: cursor {text_literal(f'{offset + shown}:{last}')}"
+    ]
 
 
 def _shifts(value: Any) -> bool:

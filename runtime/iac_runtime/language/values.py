@@ -27,9 +27,25 @@ from iac_runtime.language.references import (
     insertion,
     is_path,
 )
-from iac_runtime.language.steps import PathValue, RecordValue, RefValue, Value, read_date
+from iac_runtime.language.steps import (
+    Color,
+    PathValue,
+    RecordValue,
+    RefValue,
+    Term,
+    Value,
+    read_date,
+)
 from iac_runtime.language.syntax import Moment
-from iac_runtime.language.terms import camel, class_named, field_named, known_class, loose_name
+from iac_runtime.language.terms import (
+    camel,
+    class_named,
+    class_term,
+    field_named,
+    known_class,
+    loose_name,
+    property_term,
+)
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import ANY, Alternative, Reading, find_type, parse_type
@@ -81,7 +97,7 @@ class ValueReader:
         fields: dict[str, Value] = {}
         for name, part in value.items():
             row = find(name)
-            key = row.jxa if row is not None else camel(name)
+            key = property_term(row) if row is not None else camel(name)
             if not key or key == "__proto__":
                 raise InvalidParameterError(f"{quoted(name)} is no name of a field.")
             if key in fields:
@@ -222,11 +238,11 @@ class ValueReader:
     def _class_name(self, value: Any, where: str, _depth: int) -> str:
         text = _text(value, where)
         found = class_named(text, self.tables)
-        return text if found is None else self.tables.classes[found].jxa
+        return text if found is None else class_term(found, self.tables)
 
     def _class(self, value: Any, where: str, _depth: int) -> str:
         term = known_class(_text(value, where), self.tables, where)
-        return self.tables.classes[term].jxa
+        return class_term(term, self.tables)
 
     def _file(self, value: Any, where: str, _depth: int) -> Value:
         return PathValue(full_path(_text(value, where), self.home, where))
@@ -239,7 +255,7 @@ class ValueReader:
                 f"{where}: {quoted(str(value))} is no colour.",
                 "Give red, green and blue from 0 to 1, as in [1, 0.5, 0].",
             )
-        return tuple(value)
+        return Color(value)
 
     def _record(self, value: Any, where: str, depth: int) -> Value:
         return self.record(_mapping(value, where), self._any_field, depth)
@@ -264,11 +280,11 @@ def _reading(name: str) -> Reading | None:
 
 def _enumerator(text: str, rows: tuple[tuple[str, str], ...]) -> str | None:
     """Return the dictionary's spelling of an enumerator, found without case or by its code."""
-    for name, code in rows:
-        if text in (name, code):
-            return name
     wanted = fold(text)
-    return next((name for name, _ in rows if wanted and wanted == fold(name)), None)
+    exact = (row for row in rows if text in row)
+    loose = (row for row in rows if wanted and wanted == fold(row[0]))
+    name, code = next(exact, None) or next(loose, ("", ""))
+    return Term(name, code, form="enum") if name else None
 
 
 def _text(value: Any, where: str) -> str:

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from iac_base.text import escaped
 from iac_runtime.language.steps import (
+    Among,
     Boundary,
     ById,
     ByIndex,
@@ -132,7 +133,7 @@ def _selects_many(steps: tuple[Step, ...], several: frozenset[str]) -> bool:
             return True
         if isinstance(step, Every):
             after = steps[at + 1] if at + 1 < len(steps) else None
-            if not isinstance(after, ByIndex | ByName | ById | Boundary | Whose):
+            if not isinstance(after, ByIndex | ByName | ById | Among | Boundary | Whose):
                 return True
     return False
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import data_folder
 from iac_base.text import escaped
+from iac_runtime.language.raw import shown_line
 from iac_runtime.language.request import Event
-from iac_runtime.language.text import jxa_line
 from iac_runtime.policy.call_view import CallView, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read
 from iac_runtime.policy.decide import decide, together
@@ -177,7 +177,7 @@ class Permissions:
             facts,
             effects=effects,
             event=event,
-            line=facts.line or jxa_line(event),
+            line=facts.line or shown_line(event),
             raised=raised,
             secrets=secrets,
             sent=lambda key: sent_for(key, view, rows, bound),

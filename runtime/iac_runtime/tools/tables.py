@@ -105,6 +105,7 @@ OBJECT_PARAMS: Final[Mapping[str, Param]] = {
     "order": Param("", "", "list of property"),
     "limit": Param("", "", "integer"),
     "offset": Param("", "", "integer"),
+    "cursor": Param("", "", "text"),
 }
 """The parameters of the object tools, for an app that has the recipe but not the tool."""
 
