@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/safari.toml or the templates, then run `nox -s r
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -1092,3 +1093,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["url"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .safari_objects import *
+else:
+    __getattr__ = objects(__name__)

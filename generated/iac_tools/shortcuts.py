@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/shortcuts.toml or the templates, then run `nox -
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -913,3 +914,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["shortcut", "text"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .shortcuts_objects import *
+else:
+    __getattr__ = objects(__name__)

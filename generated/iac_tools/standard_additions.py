@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/standard_additions.toml or the templates, then r
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -17,6 +17,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -2472,3 +2473,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["url"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .standard_additions_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/terminal.toml or the templates, then run `nox -s
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -989,3 +990,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["title"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .terminal_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,12 +5,14 @@ docstring and in the listing. Examples of references stand in parameter descript
 """
 
 import re
+import textwrap
 import tomllib
 import unicodedata
 from collections.abc import Collection, Sequence
 from importlib.resources import files
 from typing import Final, NamedTuple
 
+from iac_gen.ir import ToolFunction, ToolParameter
 from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
 from iac_gen.phrases import (
@@ -26,11 +28,12 @@ from iac_gen.phrases import (
     whether,
 )
 from iac_gen.resolve import Resolved
-from iac_gen.text import MAX_NAME, clean, clean_prose
+from iac_gen.text import MAX_NAME, SourceText, clean, clean_prose, identifier, prose
 from iac_gen.types import Types, items_of
 from iac_runtime.tool import LEVELS
 from iac_runtime.types import TYPES, alternatives
 
+WIDTH: Final = 100
 MAX_SUMMARY = 256
 MAX_PARAMETER = 120
 MAX_SAID = 70
@@ -313,3 +316,38 @@ def _sentences(text: str, limit: int) -> str:
         return text
     end = text.rfind(". ", 0, limit)
     return text[: end + 1] if end > _LEAST_ROOM else sentence(text, limit)
+
+
+def docstring(tool: ToolFunction) -> SourceText:
+    """Return the docstring of a tool's function, quotes included."""
+    lines = textwrap.wrap(prose(tool.summary), WIDTH - 4, initial_indent=" " * 3)
+    lines[0] = f'"""{lines[0].strip()}'
+    if tool.parameters:
+        lines += ["", "Args:", *(line for p in tool.parameters for line in _argument(p))]
+    if tool.returned:
+        lines += ["", "Returns:", f"    {prose(_capital(tool.returned))}"]
+    if len(lines) == 1 and len(lines[0]) + 4 + 3 <= WIDTH:
+        return SourceText(f'{lines[0]}"""')
+    return SourceText("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
+
+
+def _argument(parameter: ToolParameter) -> list[str]:
+    text = f"{identifier(parameter.key)}: {prose(_argument_words(parameter))}"
+    return textwrap.wrap(text, WIDTH - 4, initial_indent=" " * 4, subsequent_indent=" " * 8)
+
+
+def _argument_words(parameter: ToolParameter) -> str:
+    if parameter.words:
+        text = parameter.words
+    elif parameter.description:
+        text = parameter.description
+    elif "enum" in parameter.schema:
+        values = parameter.schema["enum"]
+        text = f"One of {', '.join(values[:6])}{' and others' if len(values) > 6 else ''}"
+    else:
+        text = _capital(parameter.row.type.replace(" | ", " or ") or "value")
+    return f"{text.rstrip('.')}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

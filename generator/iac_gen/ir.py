@@ -171,3 +171,65 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
         "unverified": module.unverified(),
         "diagnostics": [str(one) for one in diagnostics],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A property or the elements of a class: `kind` is the descriptor, `held` what it is of."""
+
+    name: str
+    kind: str
+    held: str
+    jxa: str
+    term: str = ""
+    widens: bool = False
+    """It can be set, and the inherited one cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A command; `self_key` is the parameter that stands for the object, empty on the app."""
+
+    name: str
+    tool: ToolFunction
+    parameters: tuple[ToolParameter, ...]
+    signature: tuple[str, ...]
+    returns: str
+    self_key: str
+
+
+@dataclass(slots=True)
+class TypedClass:
+    """A class: its names, attributes, methods, and the rows that only type checkers see."""
+
+    term: str
+    name: str
+    items: str
+    bases: tuple[str, ...]
+    row_name: str = ""
+    values_name: str = ""
+    keys_name: str = ""
+    above: str = ""
+    is_text: bool = False
+    attributes: list[Attribute] = field(default_factory=list)
+    methods: list[Method] = field(default_factory=list)
+    row: list[tuple[str, str]] = field(default_factory=list)
+    row_base: str = ""
+    values: list[tuple[str, str]] = field(default_factory=list)
+    values_base: str = ""
+    keys: list[str] = field(default_factory=list)
+    keys_base: str = ""
+
+
+@dataclass(slots=True)
+class TypedModule:
+    """The object layer of an app, in the order in which it is written."""
+
+    classes: list[TypedClass]
+    commands: list[Method]
+    literals: dict[str, tuple[str, ...]]
+    records: list[tuple[str, list[tuple[str, str]]]]
+    fields: dict[str, str]
+    settable: list[tuple[str, str, str]]
+    make: bool
+    extra: list[tuple[str, str]]

@@ -15,6 +15,7 @@ from typing import Any
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
+from iac_gen.render import objects_module
 from iac_gen.surface import (
     LevelFall,
     Row,
@@ -65,6 +66,7 @@ class AppFiles:
     lines: Mapping[str, str]
     terms: Surface | None
     source: str | None = None
+    objects: str = ""
 
     def renamed(self, names: Mapping[str, str]) -> "AppFiles":
         """Return the same app with its tools called by the values of `names`."""
@@ -159,7 +161,7 @@ def _picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def app_files(
-    module: Module, identity: str, source: str, file: str = ""
+    module: Module, identity: str, source: str, objects: str, file: str = ""
 ) -> tuple[AppFiles, list[Diagnostic]]:
     """Return what a built module contributes, and which entries had to be cut."""
     lines: dict[str, str] = {}
@@ -183,7 +185,7 @@ def app_files(
         "identity": identity,
     }
     tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
-    made = AppFiles(module.key, row, module.version, tools, lines, terms(module), source)
+    made = AppFiles(module.key, row, module.version, tools, lines, terms(module), source, objects)
     return made, found
 
 
@@ -268,6 +270,11 @@ def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
     }
 
 
+def app_modules(key: str) -> tuple[str, str]:
+    """Return the files of an app: its tools, and its objects."""
+    return f"{key}.py", f"{objects_module(key)}.py"
+
+
 def assemble(
     apps: Iterable[AppFiles], package: str, previous: Previous
 ) -> tuple[dict[str, str], list[LevelFall]]:
@@ -277,6 +284,7 @@ def assemble(
     """
     ordered = sorted(apps, key=lambda app: app.key)
     files = {f"{app.key}.py": app.source for app in ordered if app.source is not None}
+    files |= {f"{objects_module(app.key)}.py": app.objects for app in ordered if app.objects}
     files["__init__.py"] = package
     offset = 0
     listing: list[str] = []

@@ -25,9 +25,10 @@ from iac_gen.lower import lower
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import AppIdentity, Claim, assign
 from iac_gen.output import AppFiles, Previous, app_files, assemble
-from iac_gen.prove import prove
+from iac_gen.prove import prove, prove_objects
 from iac_gen.quirks import Decisions, QuirkFile, apply
 from iac_gen.render import Templates, render_module, render_package
+from iac_gen.render_typed import render_objects
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, Resolved, is_hook, resolve
 from iac_gen.text import clean
@@ -252,12 +253,15 @@ def _build(job: Job) -> _Built:
             source = render_module(
                 module, quirks=quirk_file, templates=common.templates, keep=common.keep
             )
+            objects = render_objects(
+                module, quirks=quirk_file, templates=common.templates, keep=common.keep
+            )
             named = common.templates.name if common.templates else ""
-            faults = prove(module, source, named)
+            faults = [*prove(module, source, named), *prove_objects(module, objects, named)]
             if faults:
                 return _Built(None, None, tuple(faults))
             file = made.resolved.source.dictionary.file
-            files, cut = app_files(module, job.identity.identity, source, file)
+            files, cut = app_files(module, job.identity.identity, source, objects, file)
             found = (*made.diagnostics, *cut)
             return _Built(files, _report(replace(made, diagnostics=found), files))
     except LoadError as error:

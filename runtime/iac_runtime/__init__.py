@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         UnknownToolError,
     )
     from iac_runtime.library import Session, connect, each, timeout
+    from iac_runtime.objects import its, read
     from iac_runtime.policy.model import register_rule
 
 __all__ = [
@@ -36,6 +37,8 @@ __all__ = [
     "UnknownToolError",
     "connect",
     "each",
+    "its",
+    "read",
     "register_rule",
     "timeout",
 ]
@@ -44,6 +47,8 @@ _HOMES = {
     "Session": "iac_runtime.library",
     "connect": "iac_runtime.library",
     "each": "iac_runtime.library",
+    "its": "iac_runtime.objects",
+    "read": "iac_runtime.objects",
     "register_rule": "iac_runtime.policy.model",
     "timeout": "iac_runtime.library",
 }

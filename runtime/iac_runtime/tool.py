@@ -34,6 +34,7 @@ __all__ = [
     "at_most",
     "highest",
     "install",
+    "objects",
     "spec_of",
     "tool",
     "user_tools",
@@ -222,6 +223,25 @@ def spec_of(function: Callable[..., Any]) -> Spec | None:
     """Return what `tool` said about `function`, or None for a function that is no tool."""
     spec: Spec | None = getattr(function, _SPEC, None)
     return spec
+
+
+def objects(module: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a generated module: its typed objects, imported when asked for.
+
+    They stand beside it in `<module>_objects`; a server never asks.
+    """
+
+    def find(name: str) -> Any:
+        if name[:1] == "_":
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        try:
+            return getattr(import_module(f"{module}_objects"), name)
+        except (AttributeError, ModuleNotFoundError):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}") from None
+
+    return find
 
 
 def install(dispatch: Dispatch, user_folders: Callable[[], Sequence[str]]) -> None:

@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -17,6 +17,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -217,3 +218,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "}}",
     ),
 }
+
+if TYPE_CHECKING:
+    from .slide_rule_objects import *
+else:
+    __getattr__ = objects(__name__)

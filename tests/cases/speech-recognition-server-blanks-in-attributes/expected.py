@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.tool import (
     App,
@@ -14,6 +14,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -66,3 +67,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target", "perched_on"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .parrot_objects import *
+else:
+    __getattr__ = objects(__name__)

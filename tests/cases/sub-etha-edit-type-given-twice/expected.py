@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.tool import (
     App,
@@ -15,6 +15,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -80,3 +81,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target", "with_"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .blotter_objects import *
+else:
+    __getattr__ = objects(__name__)
