@@ -657,7 +657,7 @@ class Application(Object):
         """
         return self._answer("the_clipboard", as_=as_)
 
-    def clipboard_info(self, *, for_: type[Object] | str | None = None) -> ListOf[Any]:
+    def clipboard_info(self, *, for_: type[Object] | str | None = None) -> ListOf[ListOf[Any]]:
         """Return the types and sizes of what is on the clipboard. SAFE, reads.
 
         Args:

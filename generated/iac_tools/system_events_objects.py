@@ -1008,7 +1008,7 @@ class Application(Commands, Object):
         works the controls of any app.
 
         Args:
-            target: Which UI element to click.
+            target: Which UI element.
             at: Where on the screen, x and y.
 
         Returns:

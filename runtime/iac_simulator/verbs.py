@@ -29,7 +29,7 @@ from iac_simulator.values import (
     AppReference,
     Chain,
     ChainStep,
-    Described,
+    NotMade,
     parse,
     record_in,
     stored,
@@ -276,10 +276,10 @@ def make(
     """
     world = call.world
     made: Data = {}
-    inside: list[tuple[str, Described]] = []
+    inside: list[tuple[str, NotMade]] = []
     for name, value in properties.items():
         items = value if isinstance(value, list) else [value]
-        new = [item for item in items if isinstance(item, Described)]
+        new = [item for item in items if isinstance(item, NotMade)]
         if new and len(new) == len(items) and element_class(world.tables, term, name):
             inside += [(name, item) for item in new]
             continue
