@@ -93,21 +93,19 @@ class Analyser:
         findings = Findings(script)
         additions = self.vocabulary(ADDITIONS)
         if language == "javascript":
-            tree, faults = parse(script)
             says = "is JavaScript, which decides names at run time"
             findings.add("MODIFY", "language", says, "", 0)
-        else:
-            scan = scan_applescript(script)
-            faults = list(scan.faults)
-        for fault in faults:
-            findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
-        if language == "javascript":
+            tree, faults = parse(script)
             rules = AppRules(findings, self.find, additions)
             Flow(tree, findings, rules).read()
             rules.finish()
             findings.processes += processes_in(tree)
         else:
+            scan = scan_applescript(script)
+            faults = list(scan.faults)
             read_applescript(scan, findings, self.find, additions)
+        for fault in faults:
+            findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
         told = {effect.app for effect in findings.effects}
         apps = (app for app in map(self.find, findings.targets) if app and app.bundle not in told)
         effects = (*findings.effects, *(Effect("read", app.bundle, app.name) for app in apps))

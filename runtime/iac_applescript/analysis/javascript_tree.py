@@ -67,7 +67,7 @@ class Node:
 
     def all(self) -> Iterator["Node"]:
         """Yield this node and all below it."""
-        stack = [self]
+        stack: list[Node] = [self]
         while stack:
             node = stack.pop()
             yield node
