@@ -140,5 +140,4 @@
     wrap: $,
   };
   global.__foundation = { ask, bridged, NSObject, NSString, NSData, Boxed, Nil };
-  global.__objc = { ask, bridged, NSObject, NSString, NSData, Nil };
 })(globalThis);

@@ -4,8 +4,8 @@
 // are those that scripts use. Source: Apple's NSAppleEventDescriptor reference.
 (function (global) {
   "use strict";
-  const { ask, bridged, NSObject, NSString, NSData, Nil } = global.__objc;
-  delete global.__objc;
+  const { ask, bridged, NSObject, NSString, NSData, Nil } = global.__foundation;
+  delete global.__foundation;
   const $ = global.$;
   const four = (text) => [...text].reduce((sum, letter) => sum * 256 + letter.charCodeAt(0), 0);
   const plain = (value) => bridged.unwrap(value);
@@ -14,16 +14,16 @@
   // What keeps an event from being answered at all; other errors are in the answer.
   const UNSENT = [-600, -609, -1712, -1743, -1744];
 
-  class Url extends NSObject {
-    constructor(path) { super(); Object.assign(this, { path: new NSString(path) }); }
-  }
   class Moment extends NSObject {
     constructor(seconds) { super(); this.timeIntervalSince1970 = Number(seconds); }
     get js() { return new Date(this.timeIntervalSince1970 * 1000); }
   }
 
   class Descriptor extends NSObject {
-    constructor(type, rest) { super(); this.descriptorType = type; Object.assign(this, rest); }
+    constructor(type, rest) {
+      super();
+      Object.assign(this, { descriptorType: type, items: undefined, fields: undefined, value: undefined }, rest);
+    }
     get tree() {
       const { items, fields, value } = this;
       if (items) return { type: this.descriptorType, items: items.map((item) => item.tree) };
@@ -46,7 +46,7 @@
     get typeCodeValue() { return this.value; }
     get enumCodeValue() { return this.value; }
     get dateValue() { return new Moment(Date.parse(this.value) / 1000); }
-    get fileURLValue() { return new Url(this.value); }
+    get fileURLValue() { return $.NSURL.fileURLWithPath(this.value); }
     get data() {
       const code = CODES.includes(this.descriptorType) ? this.value : 0;
       return new NSData([24, 16, 8, 0].map((shift) => String.fromCharCode((code >>> shift) & 255)).join(""));
@@ -104,6 +104,5 @@
     appleEventWithEventClassEventIDTargetDescriptorReturnIDTransactionID: (kind, id, target) =>
       new Descriptor(four("aevt"), { fields: [], event: letters(kind) + letters(id), target: target.value }),
   };
-  $.NSURL = { fileURLWithPath: (path) => new Url(plain(path)) };
   $.NSDate = { dateWithTimeIntervalSince1970: (seconds) => new Moment(seconds) };
 })(globalThis);

@@ -4,7 +4,6 @@
 (function (global) {
   "use strict";
   const { ask, bridged, NSObject, NSString, NSData, Boxed, Nil } = global.__foundation;
-  delete global.__foundation;
   const $ = global.$;
   const HOME = "/Users/me";
   const plain = bridged.unwrap;
@@ -124,8 +123,10 @@
     get URLByDeletingLastPathComponent() { return fileURL(this.path.stringByDeletingLastPathComponent.js); }
     URLByAppendingPathComponent(part) { return fileURL(this.path.stringByAppendingPathComponent(part).js); }
   }
+  // A URL may name what is not there, and where nothing is simulated that has files.
+  const isFolder = (path) => { try { return disk("kind", path) === "folder"; } catch { return false; } };
   const fileURL = (path) => new NSURL(whole(path), "file://" + whole(path).split("/").map(encodeURIComponent).join("/") +
-    (disk("kind", path) === "folder" && whole(path) !== "/" ? "/" : ""));
+    (isFolder(path) && whole(path) !== "/" ? "/" : ""));
   const anyURL = (value) => {
     const shown = String(plain(value));
     if (/\s/.test(shown)) return new Nil();

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start, text_at
-from iac_applescript.analysis.javascript_flow import Flow
+from iac_applescript.analysis.javascript_flow import ScriptFlow
 from iac_applescript.analysis.javascript_rules import AppRules
 from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_javascript
 from iac_applescript.analysis.statement_effects import ADDITIONS
@@ -97,7 +97,7 @@ class Analyser:
             findings.add("MODIFY", "language", says, "", 0)
             tree, faults = parse(script)
             rules = AppRules(findings, self.find, additions)
-            Flow(tree, findings, rules).read()
+            ScriptFlow(tree, findings, rules).read()
             rules.finish()
             findings.processes += processes_in(tree)
         else:

@@ -35,7 +35,7 @@ from iac_applescript.analysis.words import (
 _MOST_PASSES: Final = 12
 
 
-class Flow(Expressions):
+class ScriptFlow(Expressions):
     """One script, gone through until what its values may be is complete."""
 
     def read(self) -> None:

@@ -15,7 +15,7 @@ from iac_runtime.language.steps import (
     ById,
     ByIndex,
     ByName,
-    Color,
+    Rgb,
     Compare,
     DateValue,
     Every,
@@ -148,6 +148,6 @@ def _value(value: Value) -> str:
             return _walked(steps)
         case RecordValue(fields):
             return "{" + ", ".join(f"{_word(k, 'property')}:{_value(v)}" for k, v in fields) + "}"
-        case Color():
+        case Rgb():
             return f"{{{', '.join(str(round(part * 65535)) for part in value)}}}"
     return f"{{{', '.join(map(_value, value))}}}"

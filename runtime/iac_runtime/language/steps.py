@@ -169,7 +169,7 @@ class RefValue:
     steps: tuple[Step, ...]
 
 
-class Color(tuple[float, float, float]):
+class Rgb(tuple[float, float, float]):
     """Red, green and blue from 0 to 1, as JXA has them."""
 
     __slots__ = ()

@@ -22,7 +22,7 @@ from iac_runtime.language.steps import (
     ById,
     ByIndex,
     ByName,
-    Color,
+    Rgb,
     DateValue,
     Every,
     Filter,
@@ -249,7 +249,7 @@ def _value_json(value: Value, coded: bool) -> Any:
             return {"record": [_field_json(name, part, coded) for name, part in fields]}
         case Term() if coded and value.form != "property":
             return {"word": value, "code": code_number(value), "form": value.form}
-        case Color() if coded:
+        case Rgb() if coded:
             return {"color": list(value)}
         case tuple():
             return [_value_json(part, coded) for part in value]

@@ -30,7 +30,7 @@ from iac_runtime.language.references import (
     is_path,
 )
 from iac_runtime.language.steps import (
-    Color,
+    Rgb,
     PathValue,
     RecordValue,
     RefValue,
@@ -284,7 +284,7 @@ class ValueReader:
                 f"{where}: {quoted(str(value))} is no colour.",
                 "Give red, green and blue from 0 to 1, as in [1, 0.5, 0].",
             )
-        return Color(value)
+        return Rgb(value)
 
     def _record(self, value: Any, where: str, depth: int) -> Value:
         return self.record(_mapping(value, where), self._any_field, depth)
