@@ -3,14 +3,20 @@
 A folder is whole in itself: modules, `catalogue.json` (tool -> module, function, offset,
 levels, digest), `listing.jsonl` (a finished listing entry a line) and `tools.lock` (which key
 belongs to which app, and what of its surface was reviewed). A build of some apps keeps the others.
+Thousands of apps do not fit in memory: they wait packed, and a file is made when it is asked for.
 """
 
 import hashlib
 import json
+import pickle
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import lru_cache, partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.model import Diagnostic, GeneratorError
@@ -45,6 +51,11 @@ MAX_ENTRY = 8_000
 CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"
 LOCK = "tools.lock"
+_TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
+"""The kinds of `surface.terms`, in the order of the lock."""
+
+_OPEN = 64
+"""Apps that stay unpacked: those of a usual build."""
 
 
 class OutputError(GeneratorError):
@@ -64,7 +75,7 @@ class AppFiles:
     tools: Mapping[str, Mapping[str, Any]]
     lines: Mapping[str, str]
     terms: Surface | None
-    source: str | None = None
+    modules: Mapping[str, str] = field(default_factory=dict)
 
     def renamed(self, names: Mapping[str, str]) -> "AppFiles":
         """Return the same app with its tools called by the values of `names`."""
@@ -83,6 +94,57 @@ class AppFiles:
     def tokens(self) -> int:
         """Approximate tokens of the listing: bytes divided by four."""
         return sum(len(line.encode()) for line in self.lines.values()) // 4
+
+
+class Packed(NamedTuple):
+    """What one app contributes, compressed: `tools` are names, `modules` name -> text."""
+
+    key: str
+    tools: tuple[str, ...]
+    files: bytes
+    modules: Mapping[str, bytes]
+
+
+HeldApp: TypeAlias = AppFiles | Packed
+
+
+def pack(app: AppFiles) -> Packed:
+    """Return `app` as small as it gets; `unpack` takes all of it back but the modules."""
+    modules = {name: zlib.compress(text.encode()) for name, text in app.modules.items()}
+    rest = zlib.compress(pickle.dumps(replace(app, modules={})))
+    return Packed(app.key, tuple(app.tools), rest, modules)
+
+
+def unpack(app: HeldApp) -> AppFiles:
+    """Return an app that may be packed, without its modules."""
+    return _unpacked(app.files) if isinstance(app, Packed) else app
+
+
+@lru_cache(_OPEN)
+def _unpacked(content: bytes) -> AppFiles:
+    app: AppFiles = pickle.loads(zlib.decompress(content))  # noqa: S301 - packed by this build
+    return app
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Files(Mapping[str, str]):
+    """The files of a folder, name -> text; a text is made when it is asked for, or in pieces."""
+
+    makers: Mapping[str, Callable[[], Iterable[str]]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        return "".join(self.makers[name]())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.makers)
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+
+def pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
+    """Return the text of a file in pieces, so that a large one is never whole in memory."""
+    return files.makers[name]() if isinstance(files, Files) else (files[name],)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +221,7 @@ def _picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def app_files(
-    module: Module, identity: str, source: str, file: str = ""
+    module: Module, identity: str, modules: Mapping[str, str], file: str = ""
 ) -> tuple[AppFiles, list[Diagnostic]]:
     """Return what a built module contributes, and which entries had to be cut."""
     lines: dict[str, str] = {}
@@ -183,7 +245,7 @@ def app_files(
         "identity": identity,
     }
     tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
-    made = AppFiles(module.key, row, module.version, tools, lines, terms(module), source)
+    made = AppFiles(module.key, row, module.version, tools, lines, terms(module), modules)
     return made, found
 
 
@@ -269,62 +331,100 @@ def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
 
 
 def assemble(
-    apps: Iterable[AppFiles], package: str, previous: Previous
-) -> tuple[dict[str, str], list[LevelFall]]:
+    apps: Iterable[HeldApp], package: str, previous: Previous
+) -> tuple[Files, list[LevelFall]]:
     """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
 
-    Modules of apps that were kept from an earlier build have no source and stay as they are.
+    Modules of apps that were kept from an earlier build have no text and stay as they are.
     """
     ordered = sorted(apps, key=lambda app: app.key)
-    files = {f"{app.key}.py": app.source for app in ordered if app.source is not None}
-    files["__init__.py"] = package
+    makers: dict[str, Callable[[], Iterable[str]]] = {
+        name: partial(_text, content)
+        for app in ordered
+        if isinstance(app, Packed)
+        for name, content in app.modules.items()
+    }
+    makers["__init__.py"] = lambda: (package,)
+    makers[LISTING] = lambda: (f"{line}\n" for app in map(unpack, ordered) for line in _lines(app))
+    makers[CATALOGUE] = lambda: _document({"apps": _catalogued(ordered), "tools": _tools(ordered)})
+    # The runtime reads what it needs and stops at the terms.
+    makers[LOCK] = lambda: _document(
+        {
+            "apps": _locked(ordered),
+            "tools": _levels(ordered),
+            "terms": _terms(ordered),
+            "sent": _sent(ordered),
+        }
+    )
+    old = previous.locked
+    found = (falls(old[app.key], unpack(app).surface()) for app in ordered if app.key in old)
+    return Files(makers), [one for rows in found for one in rows]
+
+
+_Rows: TypeAlias = Iterator[tuple[str, Any]]
+
+
+def _text(content: bytes) -> tuple[str]:
+    return (zlib.decompress(content).decode(),)
+
+
+def _lines(app: AppFiles) -> Iterable[str]:
+    return app.lines.values()
+
+
+def _catalogued(apps: Sequence[HeldApp]) -> _Rows:
+    return ((app.key, _picked(unpack(app).row, _APP_ROW)) for app in apps)
+
+
+def _tools(apps: Sequence[HeldApp]) -> _Rows:
     offset = 0
-    listing: list[str] = []
-    tools: dict[str, dict[str, Any]] = {}
-    for app in ordered:
+    for app in map(unpack, apps):
         for name, line in app.lines.items():
             row = app.tools[name]
             where = {**_picked(row, ("module", "function")), "offset": offset}
-            tools[name] = {**where, **_picked(row, ("level", "ceiling", "digest"))}
-            listing.append(f"{line}\n")
+            yield name, {**where, **_picked(row, ("level", "ceiling", "digest"))}
             offset += len(line.encode()) + 1
-    files[LISTING] = "".join(listing)
-    catalogued = {app.key: _picked(app.row, _APP_ROW) for app in ordered}
-    files[CATALOGUE] = _document({"apps": catalogued, "tools": tools})
-    locked = {
-        app.key: {
-            **_picked(app.row, ("identity", "name")),
-            "version": app.version,
-            "digest": app.row["digest"],
-        }
-        for app in ordered
-    }
-    rows = {
-        name: {
-            **_picked(row, ("digest", "level", "ceiling")),
-            **({"event": row["event"]} if row["event"] else {}),
-        }
-        for app in ordered
-        for name, row in app.tools.items()
-    }
-    reviewed = sorted(item for app in ordered for item in (app.terms or {}).items())
-    calls = sorted((name, row["sent"]) for app in ordered for name, row in app.tools.items())
-    # The runtime reads what it needs and stops at the terms.
-    files[LOCK] = _document(
-        {"apps": locked, "tools": rows, "terms": dict(reviewed), "sent": dict(calls)}
-    )
-    old = previous.locked
-    return files, [one for app in ordered for one in falls(old.get(app.key, {}), app.surface())]
 
 
-def _document(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return JSON with a row a line, so that a change is a line of a diff."""
-    parts = [f'"format": {FORMAT}']
-    for name, rows in tables.items():
+def _locked(apps: Sequence[HeldApp]) -> _Rows:
+    for app in map(unpack, apps):
+        named = _picked(app.row, ("identity", "name"))
+        yield app.key, {**named, "version": app.version, "digest": app.row["digest"]}
+
+
+def _levels(apps: Sequence[HeldApp]) -> _Rows:
+    for app in map(unpack, apps):
+        for name, row in app.tools.items():
+            event = {"event": row["event"]} if row["event"] else {}
+            yield name, {**_picked(row, ("digest", "level", "ceiling")), **event}
+
+
+def _terms(apps: Sequence[HeldApp]) -> _Rows:
+    # Sorted by name as a whole: a name begins with its kind and the key of its app.
+    for kind in _TERMS:
+        for app in map(unpack, apps):
+            yield from sorted(i for i in (app.terms or {}).items() if i[0].startswith(f"{kind} "))
+
+
+def _sent(apps: Sequence[HeldApp]) -> _Rows:
+    # The names of an app stand together but for those of another whose key goes on after its own.
+    names = sorted((name, at) for at, app in enumerate(apps) for name in app.tools)
+    for at, group in groupby(names, key=itemgetter(1)):
+        tools = unpack(apps[at]).tools
+        yield from ((name, tools[name]["sent"]) for name, _ in group)
+
+
+def _document(tables: Mapping[str, _Rows]) -> Iterator[str]:
+    """Yield JSON with a row a line, so that a change is a line of a diff."""
+    yield f'{{"format": {FORMAT}'
+    for table, rows in tables.items():
         # What only a build reads is written without spaces: there are thousands of these rows.
-        marks = (",", ":") if name in ("terms", "sent") else None
-        body = ",\n".join(
-            f"{json.dumps(key)}: {json.dumps(row, separators=marks)}" for key, row in rows.items()
-        )
-        parts.append(f'"{name}": {{\n{body}\n}}')
-    return "{" + ",\n".join(parts) + "}\n"
+        marks = (",", ":") if table in ("terms", "sent") else None
+        encode = json.JSONEncoder(separators=marks).encode
+        yield f',\n"{table}": {{'
+        comma = ""
+        for key, row in rows:
+            yield f"{comma}\n{json.dumps(key)}: {encode(row)}"
+            comma = ","
+        yield "\n}" if comma else "\n\n}"
+    yield "}\n"
