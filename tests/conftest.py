@@ -1,12 +1,17 @@
 """Fixtures that all tests share."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from builds import Built
 
 ROOT = Path(__file__).parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus"
@@ -42,6 +47,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(absent)
 
 
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what is there for good, and come by less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Leave a test out of the coverage.
@@ -69,3 +81,19 @@ def corpus() -> Path:
 def generated() -> Path:
     """The committed tools."""
     return ROOT / "generated" / "iac_tools"
+
+
+@pytest.fixture(scope="session")
+def corpus_build(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> "Built":
+    """Every real dictionary, built."""
+    from builds import of_corpus, once
+
+    return once(tmp_path_factory, "corpus", lambda: of_corpus(corpus))
+
+
+@pytest.fixture(scope="session")
+def bundled_build(tmp_path_factory: pytest.TempPathFactory) -> "Built":
+    """The bundled snapshots, built as `nox -s regen` builds them."""
+    from builds import of_snapshots, once
+
+    return once(tmp_path_factory, "bundled", of_snapshots)

@@ -46,6 +46,9 @@ TESTS: Final = (
 )
 """They run again and again in one process, so those that need a process of their own stay out."""
 
+APART: Final = ("tests/runtime/test_policy_decide.py::test_a_rule_says_where_it_was_registered",)
+"""They tell who called, and between stands what switches the mutants."""
+
 SURVIVED: Final = 0
 UNTESTED: Final = 33
 """mutmut's exit codes of a mutant: the tests passed; no test comes by."""
@@ -73,6 +76,7 @@ def lay_out(folder: Path, only: Sequence[str], tests: Sequence[str]) -> None:
     listed = "".join(f"    {name}\n" for name in sorted(path.name for path in copied))
     globs = "".join(f"    {glob}\n" for glob in only or MUTATED)
     words = "-m\n    not process and not property and not stress\n    -p\n    no:xdist\n"
+    words += "".join(f"    --deselect\n    {name}\n" for name in APART)
     (folder / "setup.cfg").write_text(
         f"[mutmut]\nsource_paths =\n{listed}only_mutate =\n{globs}"
         f"also_copy =\n    generated/\n    docs/\n"

@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/calendar.toml or the templates, then run `nox -s
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -121,20 +122,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "calendars[0].events[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Calendar, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -149,8 +161,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "event", "of": "calendars[0]"},
 )
 def list(
     element: ClassName,
@@ -161,18 +177,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Calendar, filtered, with the properties named. Each row has its
     reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -186,6 +208,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -197,23 +222,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "event", "of": "calendars[0]"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Calendar, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -225,15 +257,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "event", "at": "calendars[0]"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in Calendar. Returns its reference. MODIFY, makes something new.
@@ -241,13 +276,16 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -258,16 +296,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "calendars[0].events[0]", "properties": {"description": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Calendar. SAFE to DANGEROUS, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -277,6 +320,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Calendar. MODIFY, opens a document.
@@ -298,6 +342,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "calendars[0].events[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -305,7 +350,7 @@ def close(
     """Close documents, windows or tabs of Calendar. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which documents or windows to close.
+        target: Which documents or windows.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -320,6 +365,7 @@ def close(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -361,12 +407,13 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "calendars[0].events[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Calendar. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -380,6 +427,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "calendars[0].events[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -390,7 +438,7 @@ def duplicate(
     """Duplicate objects of Calendar. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -401,15 +449,16 @@ def duplicate(
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "calendars[0].events[0]"},
 )
-def exists(target: Any) -> bool:
+def exists(target: Ref) -> bool:
     """Say whether an object exists in Calendar. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -424,12 +473,13 @@ def exists(target: Any) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "calendars[0].events[0]", "to": "calendars[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Calendar to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -453,6 +503,7 @@ def reload_calendars() -> None:
     params={
         "to": Param("to", "wre5", "view type"),
     },
+    example={"to": "day view"},
 )
 def switch_view(*, to: ViewType) -> None:
     """Show Calendar by day, week or month. SAFE, changes the view only.
@@ -470,6 +521,7 @@ def switch_view(*, to: ViewType) -> None:
     params={
         "at": Param("at", "wtdt", "date"),
     },
+    example={"at": "2026-03-01T09:30:00Z"},
 )
 def view_calendar(*, at: str) -> None:
     """Show a date in the window of Calendar. SAFE, changes the view only.
@@ -487,6 +539,7 @@ def view_calendar(*, at: str) -> None:
     params={
         "target": Param("", "----", "text"),
     },
+    example={"target": "example"},
 )
 def get_url(target: str) -> None:
     """Open a URL with Calendar. MODIFY, opens a URL.
@@ -503,12 +556,13 @@ def get_url(target: str) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "calendars[0].events[0]"},
 )
 def show(target: Ref | ListOf[Ref]) -> None:
     """Show one or more events in Calendar. SAFE, changes the view only.
 
     Args:
-        target: Which events to show.
+        target: Which events.
     """
     return APP.call(show, target=target)
 
@@ -546,12 +600,17 @@ def list_calendars() -> ListOf[Mapping[str, Any]]:
         "where": {"start date": {">=": "$start", "<": "$end"}},
         "properties": ["summary", "start date", "end date", "location"],
     },
+    example={
+        "calendar": "calendars[0]",
+        "start": "2026-03-01T09:30:00Z",
+        "end": "2026-03-01T09:30:00Z",
+    },
 )
 def list_events(calendar: Ref, *, start: str, end: str) -> ListOf[Mapping[str, Any]]:
     """List the events of a calendar that start between two times. SAFE, reads.
 
     Args:
-        calendar: Which calendar to look in.
+        calendar: The calendar to look in.
         start: When it starts.
         end: When it ends.
 
@@ -583,6 +642,12 @@ def list_events(calendar: Ref, *, start: str, end: str) -> ListOf[Mapping[str, A
             "location": "$location",
         },
     },
+    example={
+        "calendar": "calendars[0]",
+        "summary": "example",
+        "start": "2026-03-01T09:30:00Z",
+        "end": "2026-03-01T09:30:00Z",
+    },
 )
 def make_event(
     calendar: Ref, *, summary: str, start: str, end: str, location: str | None = None
@@ -590,11 +655,11 @@ def make_event(
     """Make an event in a calendar. MODIFY, makes something new.
 
     Args:
-        calendar: Which calendar to put it in.
-        summary: The summary to give it.
+        calendar: The calendar to put it in.
+        summary: The summary of the new event.
         start: When it starts.
         end: When it ends.
-        location: The location to give it.
+        location: The location of the new event.
 
     Returns:
         Reference to what was made.
@@ -619,12 +684,13 @@ def make_event(
         "where": {"summary": {"contains": "$text"}},
         "properties": ["summary", "start date", "end date", "location"],
     },
+    example={"calendar": "calendars[0]", "text": "example"},
 )
 def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """List the events of a calendar whose title contains some words. SAFE, reads.
 
     Args:
-        calendar: Which calendar to look in.
+        calendar: The calendar to look in.
         text: The words to look for.
 
     Returns:
@@ -645,12 +711,13 @@ def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
         "target": "$event",
         "properties": ["summary", "start date", "end date", "location", "description"],
     },
+    example={"event": "calendars[0].events[0]"},
 )
 def read_event(event: Ref) -> Any:
     """Return what an event is about title, times, place and notes. SAFE, reads.
 
     Args:
-        event: Which event to act on.
+        event: Which event to read.
 
     Returns:
         The value, or the properties by name.
@@ -668,12 +735,17 @@ def read_event(event: Ref) -> Any:
         "end": Param("", "", "date"),
     },
     bind={"target": "$event", "properties": {"start date": "$start", "end date": "$end"}},
+    example={
+        "event": "calendars[0].events[0]",
+        "start": "2026-03-01T09:30:00Z",
+        "end": "2026-03-01T09:30:00Z",
+    },
 )
 def reschedule(event: Ref, *, start: str, end: str) -> None:
     """Give an event new times. MODIFY, sets start date.
 
     Args:
-        event: Which event to act on.
+        event: Which event to change.
         start: When it starts.
         end: When it ends.
     """
@@ -689,13 +761,14 @@ def reschedule(event: Ref, *, start: str, end: str) -> None:
         "location": Param("", "", "text"),
     },
     bind={"target": "$event", "properties": {"location": "$location"}},
+    example={"event": "calendars[0].events[0]", "location": "example"},
 )
 def set_location(event: Ref, *, location: str) -> None:
     """Say where an event takes place. MODIFY, sets location.
 
     Args:
-        event: Which event to act on.
-        location: The location to give it.
+        event: Which event to change.
+        location: The new location.
     """
     return APP.call(set_location, event=event, location=location)
 
@@ -713,12 +786,13 @@ def set_location(event: Ref, *, location: str) -> None:
         "of": "$event",
         "properties": ["display name", "email", "participation status"],
     },
+    example={"event": "calendars[0].events[0]"},
 )
 def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
     """List who is invited to an event, and whether they come. SAFE, reads.
 
     Args:
-        event: Which event to look in.
+        event: The event to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -740,12 +814,13 @@ def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
         "at": "$event",
         "properties": {"trigger interval": "$minutes"},
     },
+    example={"event": "calendars[0].events[0]", "minutes": 1},
 )
 def add_alert(event: Ref, *, minutes: int) -> Ref:
     """Add an alert to an event. MODIFY, makes something new.
 
     Args:
-        event: Which event to put it in.
+        event: The event to put it in.
         minutes: Minutes from the start -15 is a quarter of an hour before.
 
     Returns:
@@ -763,12 +838,13 @@ def add_alert(event: Ref, *, minutes: int) -> Ref:
     },
     result="specifier",
     bind={"element": "calendar", "properties": {"name": "$name"}},
+    example={"name": "example"},
 )
 def make_calendar(name: str) -> Ref:
     """Make a calendar. MODIFY, makes something new.
 
     Args:
-        name: The name to give it.
+        name: The name of the new calendar.
 
     Returns:
         Reference to what was made.
@@ -784,6 +860,7 @@ def make_calendar(name: str) -> Ref:
         "day": Param("", "", "date"),
     },
     bind={"at": "$day"},
+    example={"day": "2026-03-01T09:30:00Z"},
 )
 def show_day(day: str) -> None:
     """Show a day in the window of Calendar. SAFE, changes the view only.
@@ -940,52 +1017,58 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'calendars[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        'calendars[0].events[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as calendars[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"target": {"type": "string", "description": "Which object to change, such as calendars[0].events[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -995,14 +1078,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -1011,10 +1093,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
         'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
-        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1025,32 +1105,30 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'calendars[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
+        'calendars[0].events[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'calendars[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
+        'calendars[0].events[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as calendars[0]"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The object to look for, a reference"}'
+        '"target": {"type": "string", "description": "Which object, such as calendars[0].events[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'calendars[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
+        'calendars[0].events[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as calendars[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
@@ -1075,7 +1153,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "show": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which events to show, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which events, such as '
         'calendars[0].events[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1085,71 +1163,68 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_events": Schema(
         '{"type": "object", "properties": {'
-        '"calendar": {"type": "string", "description": "Which calendar to look in, such as calendars[0]"}, '
+        '"calendar": {"type": "string", "description": "The calendar to look in, such as calendars[0]"}, '
         '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
         '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
         '}, "required": ["calendar", "start", "end"], "additionalProperties": false}',
     ),
     "make_event": Schema(
         '{"type": "object", "properties": {'
-        '"calendar": {"type": "string", "description": "Which calendar to put it in, such as calendars[0]"}, '
-        '"summary": {"type": "string", "description": "The summary to give it"}, '
+        '"calendar": {"type": "string", "description": "The calendar to put it in, such as calendars[0]"}, '
+        '"summary": {"type": "string", "description": "The summary of the new event"}, '
         '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
         '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}, '
-        '"location": {"type": "string", "description": "The location to give it"}'
+        '"location": {"type": "string", "description": "The location of the new event"}'
         '}, "required": ["calendar", "summary", "start", "end"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "find_events": Schema(
         '{"type": "object", "properties": {'
-        '"calendar": {"type": "string", "description": "Which calendar to look in, such as calendars[0]"}, '
+        '"calendar": {"type": "string", "description": "The calendar to look in, such as calendars[0]"}, '
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["calendar", "text"], "additionalProperties": false}',
     ),
     "read_event": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to act on, such as calendars[0].events[0]"}'
+        '"event": {"type": "string", "description": "Which event to read, such as calendars[0].events[0]"}'
         '}, "required": ["event"], "additionalProperties": false}',
     ),
     "reschedule": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to act on, such as calendars[0].events[0]"}, '
+        '"event": {"type": "string", "description": "Which event to change, such as calendars[0].events[0]"}, '
         '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
         '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
         '}, "required": ["event", "start", "end"], "additionalProperties": false}',
     ),
     "set_location": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to act on, such as calendars[0].events[0]"}, '
-        '"location": {"type": "string", "description": "The location to give it"}'
+        '"event": {"type": "string", "description": "Which event to change, such as calendars[0].events[0]"}, '
+        '"location": {"type": "string", "description": "The new location"}'
         '}, "required": ["event", "location"], "additionalProperties": false}',
     ),
     "list_guests": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to look in, such as calendars[0].events[0]"}'
+        '"event": {"type": "string", "description": "The event to look in, such as calendars[0].events[0]"}'
         '}, "required": ["event"], "additionalProperties": false}',
     ),
     "add_alert": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to put it in, such as calendars[0].events[0]"}, '
+        '"event": {"type": "string", "description": "The event to put it in, such as calendars[0].events[0]"}, '
         '"minutes": {"type": "integer", "description": "Minutes from the start; -15 is a quarter of an hour before"}'
         '}, "required": ["event", "minutes"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "make_calendar": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "The name to give it"}'
+        '"name": {"type": "string", "description": "The name of the new calendar"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "show_day": Schema(
         '{"type": "object", "properties": {'
@@ -1157,3 +1232,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["day"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .calendar_objects import *
+else:
+    __getattr__ = objects(__name__)

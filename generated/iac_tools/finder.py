@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/finder.toml or the templates, then run `nox -s r
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -245,20 +246,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "folders[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Finder, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -273,8 +285,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "folder"},
 )
 def list(
     element: ClassName,
@@ -285,18 +301,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Finder, filtered, with the properties named. Each row has its
     reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -310,6 +332,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -321,23 +346,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "folder"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Finder, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -349,15 +381,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "to": Param("to", "to  ", "specifier"),
     },
     result="specifier",
+    example={"element": "folder"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     to: Ref | None = None,
 ) -> Ref:
     """Make an object of one class in Finder. Returns its reference. MODIFY, makes something new.
@@ -365,13 +400,14 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         to: The file or folder that an alias leads to.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, to=to)
+    return APP.call(make, element=element, properties=properties, at=at, timeout=timeout, to=to)
 
 
 @tool(
@@ -382,16 +418,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "folders[0]", "properties": {"expanded": True}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Finder. SAFE to DANGEROUS, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -402,6 +443,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "using": Param("using", "usin", "specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "folders[0]"},
 )
 def open(
     target: Ref | ListOf[Ref],
@@ -413,7 +455,7 @@ def open(
     command file or a workflow runs it.
 
     Args:
-        target: Which objects to open.
+        target: Which objects.
         using: The app to open them with, such as applicationFiles 0 .
         with_properties: Settings to use, by name.
     """
@@ -427,12 +469,13 @@ def open(
         "target": Param("", "----", "specifier | list of specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "folders[0]"},
 )
 def print(target: Ref | ListOf[Ref], *, with_properties: Mapping[str, Any] | None = None) -> None:
     """Print files or objects with Finder. MODIFY, prints.
 
     Args:
-        target: Which objects to print.
+        target: Which objects.
         with_properties: Settings to use, by name.
     """
     return APP.call(print, target=target, with_properties=with_properties)
@@ -460,7 +503,7 @@ def activate(target: Ref | ListOf[Ref] | None = None) -> None:
     """Bring Finder to the front. SAFE, changes the view only.
 
     Args:
-        target: Which objects to activate.
+        target: Which objects.
     """
     return APP.call(activate, target=target)
 
@@ -471,12 +514,13 @@ def activate(target: Ref | ListOf[Ref] | None = None) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "folders[0]"},
 )
 def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Finder. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which objects to close.
+        target: Which objects.
     """
     return APP.call(close, target=target)
 
@@ -490,12 +534,13 @@ def close(target: Ref | ListOf[Ref]) -> None:
         "as_": Param("as", "rtyp", "type"),
     },
     result="integer",
+    example={"target": "folders[0]"},
 )
 def data_size(target: Ref | ListOf[Ref], *, as_: str | None = None) -> int:
     """Return the size of files or folders in bytes. SAFE, reads.
 
     Args:
-        target: Which objects to return the data size of.
+        target: Which objects.
         as_: The kind of number to answer.
 
     Returns:
@@ -511,12 +556,13 @@ def data_size(target: Ref | ListOf[Ref], *, as_: str | None = None) -> int:
         "target": Param("", "----", "specifier | list of specifier"),
     },
     result="specifier",
+    example={"target": "folders[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> Ref:
     """Move files or folders to the trash with Finder. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
 
     Returns:
         The answer, an object.
@@ -535,6 +581,7 @@ def delete(target: Ref | ListOf[Ref]) -> Ref:
         "exact_copy": Param("exact copy", "exct", "boolean", "exactCopy"),
     },
     result="specifier",
+    example={"target": "folders[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -547,7 +594,7 @@ def duplicate(
     """Duplicate objects of Finder. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         replacing: Whether to replace what has the same name.
         routing_suppressed: Whether to keep items where they are put, also in special folders.
@@ -573,12 +620,13 @@ def duplicate(
         "target": Param("", "----", "specifier | list of specifier"),
     },
     result="boolean",
+    example={"target": "folders[0]"},
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in Finder. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which objects.
 
     Returns:
         The answer, true or false.
@@ -597,6 +645,7 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
         "routing_suppressed": Param("routing suppressed", "rout", "boolean", "routingSuppressed"),
     },
     result="specifier",
+    example={"target": "folders[0]", "to": "folders[0]"},
 )
 def move(
     target: Ref | ListOf[Ref],
@@ -609,7 +658,7 @@ def move(
     """Move files or folders to another folder with Finder. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
         replacing: Whether to replace what has the same name.
         positioned_at: Where in the window, x and y of each item.
@@ -634,12 +683,13 @@ def move(
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "folders[0]"},
 )
 def select(target: Ref | ListOf[Ref]) -> None:
     """Select files or folders in Finder. SAFE, changes the view only.
 
     Args:
-        target: Which objects to select.
+        target: Which objects.
     """
     return APP.call(select, target=target)
 
@@ -662,13 +712,14 @@ def copy() -> None:
         "by": Param("by", "by  ", "property"),
     },
     result="specifier",
+    example={"target": "folders[0]", "by": "folders[0]"},
 )
 def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
     """Return Finder objects sorted by a property. SAFE, answers a sorted list and changes nothing,
     the verb misleads.
 
     Args:
-        target: Which objects to sort.
+        target: Which objects.
         by: Which property to sort by.
 
     Returns:
@@ -685,6 +736,7 @@ def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
         "target": Param("", "----", "specifier | list of specifier"),
         "by": Param("by", "by  ", "property"),
     },
+    example={"target": "folders[0]"},
 )
 def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
     """Arrange the icons of a window or the desktop in Finder. MODIFY, arranges icons.
@@ -724,7 +776,7 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
     """Delete for good what lies in the trash of Finder. DANGEROUS, destroys for good.
 
     Args:
-        target: Which objects to empty.
+        target: Which objects.
         security: Whether to overwrite what is deleted.
     """
     return APP.call(empty, target=target, security=security)
@@ -736,12 +788,13 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "folders[0]"},
 )
 def erase(target: Ref | ListOf[Ref]) -> None:
     """Erase a disk with all that is on it. DANGEROUS, destroys for good.
 
     Args:
-        target: Which objects to erase.
+        target: Which objects.
     """
     return APP.call(erase, target=target)
 
@@ -752,12 +805,13 @@ def erase(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "folders[0]"},
 )
 def reveal(target: Ref | ListOf[Ref]) -> None:
     """Show files or folders in a window of Finder. SAFE, changes the view only.
 
     Args:
-        target: Which objects to reveal.
+        target: Which objects.
     """
     return APP.call(reveal, target=target)
 
@@ -772,6 +826,7 @@ def reveal(target: Ref | ListOf[Ref]) -> None:
             "registering applications", "reg?", "boolean", "registeringApplications"
         ),
     },
+    example={"target": "folders[0]"},
 )
 def update(
     target: Ref | ListOf[Ref],
@@ -835,6 +890,7 @@ def sleep() -> None:
     },
     result="list of record",
     bind={"element": "item", "of": "$folder", "properties": ["name", "kind", "modification date"]},
+    example={"folder": "folders[0]"},
 )
 def list_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
     """List the files and folders in a folder. SAFE, reads.
@@ -875,12 +931,13 @@ def get_selection() -> Any:
     },
     result="specifier",
     bind={"element": "folder", "at": "$at", "properties": {"name": "$name"}},
+    example={"name": "example", "at": "folders[0]"},
 )
 def make_folder(name: str, *, at: Ref) -> Ref:
     """Make a folder in Finder. MODIFY, makes something new.
 
     Args:
-        name: The name to give it.
+        name: The name of the new folder.
         at: Where to make it, a path or a reference.
 
     Returns:
@@ -901,6 +958,7 @@ def make_folder(name: str, *, at: Ref) -> Ref:
         "target": "$item",
         "properties": ["name", "kind", "size", "creation date", "modification date"],
     },
+    example={"item": "items[0]"},
 )
 def get_info(item: Ref) -> Any:
     """Return name, kind, size and dates of a file or folder. SAFE, reads.
@@ -923,6 +981,7 @@ def get_info(item: Ref) -> Any:
         "name": Param("", "", "text"),
     },
     bind={"target": "$item", "properties": {"name": "$name"}},
+    example={"item": "items[0]", "name": "example"},
 )
 def rename(item: Ref, *, name: str) -> None:
     """Rename a file or folder. MODIFY, sets name.
@@ -944,6 +1003,7 @@ def rename(item: Ref, *, name: str) -> None:
     },
     result="specifier",
     bind={"target": "$item", "to": "$folder"},
+    example={"item": "items[0]", "folder": "folders[0]"},
 )
 def move_to(item: Ref, *, folder: Ref) -> Ref:
     """Move a file or folder into a folder. MODIFY, moves.
@@ -968,6 +1028,7 @@ def move_to(item: Ref, *, folder: Ref) -> Ref:
     },
     result="specifier",
     bind={"target": "$item", "to": "$folder"},
+    example={"item": "items[0]", "folder": "folders[0]"},
 )
 def copy_to(item: Ref, *, folder: Ref) -> Ref:
     """Copy a file or folder into a folder. MODIFY, makes a copy.
@@ -997,6 +1058,7 @@ def copy_to(item: Ref, *, folder: Ref) -> Ref:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "kind", "modification date"],
     },
+    example={"folder": "folders[0]", "text": "example"},
 )
 def find_in_folder(folder: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """List what is in a folder and has some words in its name. SAFE, reads.
@@ -1466,65 +1528,69 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'containers[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        'folders[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
         'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
         'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
         'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
         '"to": {"type": "string", "description": "The file or folder that an alias leads to"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as containers[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"target": {"type": "string", "description": "Which object to change, such as folders[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to open, such as '
-        'containers[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"using": {"type": "string", "description": "The app to open them with, such as applicationFiles[0]"}, '
         '"with_properties": {"type": "object", "description": "Settings to use, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to print, such as '
-        'containers[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"with_properties": {"type": "object", "description": "Settings to use, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1534,79 +1600,67 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "activate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to activate, such as '
-        'containers[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}'
         '}, "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to close, such as '
-        'containers[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "data_size": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to return the data size of, '
-        'such as containers[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"as_": {"type": "string", "description": "The kind of number to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'containers[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'containers[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as containers[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
         '"replacing": {"type": "boolean", "description": "Whether to replace what has the same name"}, '
         '"routing_suppressed": {"type": "boolean", "description": "Whether to keep items where they are put, also in special folders"}, '
         '"exact_copy": {"type": "boolean", "description": "Whether to keep owner and rights"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The object to look for, a reference"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'containers[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as containers[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
         '"replacing": {"type": "boolean", "description": "Whether to replace what has the same name"}, '
         '"positioned_at": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
-        '{"type": "string"}}]}, "description": "Where in the window, x and y of each item"}, '
+        '{"type": "string"}}, {"type": "object"}]}, "description": "Where in the window, x and y of each item"}, '
         '"routing_suppressed": {"type": "boolean", "description": "Whether to keep items where they are put, also in special folders"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "select": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to select, such as '
-        'containers[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "copy": Schema(
@@ -1615,14 +1669,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "sort": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to sort, such as '
-        'containers[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"by": {"type": "string", "description": "Which property to sort by"}'
         '}, "required": ["target", "by"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "clean_up": Schema(
         '{"type": "object", "properties": {'
@@ -1638,21 +1690,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "empty": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to empty, such as '
-        'containers[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"security": {"type": "boolean", "description": "Whether to overwrite what is deleted"}'
         '}, "additionalProperties": false}',
     ),
     "erase": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to erase, such as '
-        'containers[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "reveal": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to reveal, such as '
-        'containers[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "update": Schema(
@@ -1686,13 +1735,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_folder": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "The name to give it"}, '
+        '"name": {"type": "string", "description": "The name of the new folder"}, '
         '"at": {"type": "string", "description": "Where to make it, a path or a reference"}'
         '}, "required": ["name", "at"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "get_info": Schema(
         '{"type": "object", "properties": {'
@@ -1711,9 +1759,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"folder": {"type": "string", "description": "A path, or a reference"}'
         '}, "required": ["item", "folder"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "copy_to": Schema(
         '{"type": "object", "properties": {'
@@ -1721,9 +1768,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"folder": {"type": "string", "description": "A path, or a reference"}'
         '}, "required": ["item", "folder"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "find_in_folder": Schema(
         '{"type": "object", "properties": {'
@@ -1739,8 +1785,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
 }
+
+if TYPE_CHECKING:
+    from .finder_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/google_chrome.toml or the templates, then run `n
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -98,20 +99,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "windows[0].tabs[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Google Chrome, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -126,8 +138,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "tab", "of": "windows[0]"},
 )
 def list(
     element: ClassName,
@@ -138,18 +154,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Google Chrome, filtered, with the properties named. Each row has
     its reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -163,6 +185,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -174,23 +199,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "tab", "of": "windows[0]"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Google Chrome, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -201,15 +233,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "tab", "at": "windows[0]"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in Google Chrome. Returns its reference. MODIFY, makes something
@@ -218,13 +253,16 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -235,16 +273,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "bookmarkFolders[0]", "properties": {"title": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Google Chrome. SAFE to MODIFY, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -255,12 +298,13 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "text"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: str | None = None) -> None:
     """Save documents of Google Chrome. MODIFY, writes a file.
 
     Args:
-        target: Which tabs to save.
+        target: Which tabs.
         in_: Where to save it.
         as_: The file format to write.
     """
@@ -273,6 +317,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: str | None =
     params={
         "target": Param("", "----", "list of file"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def open(target: ListOf[str]) -> None:
     """Open files or objects in Google Chrome. MODIFY, opens a document.
@@ -289,12 +334,13 @@ def open(target: ListOf[str]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Google Chrome. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which windows or tabs to close.
+        target: Which windows or tabs.
     """
     return APP.call(close, target=target)
 
@@ -315,12 +361,13 @@ def quit() -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Google Chrome. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -334,6 +381,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
     result="specifier",
+    example={"target": "windows[0].tabs[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -344,7 +392,7 @@ def duplicate(
     """Duplicate objects of Google Chrome. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
 
@@ -358,15 +406,16 @@ def duplicate(
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "windows[0].tabs[0]"},
 )
-def exists(target: Any) -> bool:
+def exists(target: Ref) -> bool:
     """Say whether an object exists in Google Chrome. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -382,12 +431,13 @@ def exists(target: Any) -> bool:
         "to": Param("to", "insh", "location specifier"),
     },
     result="specifier",
+    example={"target": "windows[0].tabs[0]", "to": "windows[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> Ref:
     """Move objects of Google Chrome to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
 
     Returns:
@@ -402,12 +452,13 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> Ref:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def print(target: Ref | ListOf[Ref]) -> None:
     """Print files or objects with Google Chrome. MODIFY, prints.
 
     Args:
-        target: Which tabs to print.
+        target: Which tabs.
     """
     return APP.call(print, target=target)
 
@@ -418,12 +469,13 @@ def print(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def reload(target: Ref | ListOf[Ref]) -> None:
     """Reload one or more tabs in Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Which tabs to reload.
+        target: Which tabs.
     """
     return APP.call(reload, target=target)
 
@@ -435,12 +487,13 @@ def reload(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def go_back(target: Ref | ListOf[Ref]) -> None:
     """Go back one page in a tab of Google Chrome. SAFE, plays or navigates.
 
     Args:
-        target: Which tabs to go back in.
+        target: Which tabs.
     """
     return APP.call(go_back, target=target)
 
@@ -452,12 +505,13 @@ def go_back(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def go_forward(target: Ref | ListOf[Ref]) -> None:
     """Go forward one page in a tab of Google Chrome. SAFE, plays or navigates.
 
     Args:
-        target: Which tabs to go forward in.
+        target: Which tabs.
     """
     return APP.call(go_forward, target=target)
 
@@ -469,12 +523,13 @@ def go_forward(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def select_all(target: Ref | ListOf[Ref]) -> None:
     """Select all of the page in a tab of Google Chrome. SAFE, changes the view only.
 
     Args:
-        target: Which tabs to select all in.
+        target: Which tabs.
     """
     return APP.call(select_all, target=target)
 
@@ -486,12 +541,13 @@ def select_all(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def cut_selection(target: Ref | ListOf[Ref]) -> None:
     """Cut the selection of one or more tabs in Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Which tabs to cut the selection of.
+        target: Which tabs.
     """
     return APP.call(cut_selection, target=target)
 
@@ -503,12 +559,13 @@ def cut_selection(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def copy_selection(target: Ref | ListOf[Ref]) -> None:
     """Copy the selection of one or more tabs in Google Chrome. MODIFY, makes something new.
 
     Args:
-        target: Which tabs to copy the selection of.
+        target: Which tabs.
     """
     return APP.call(copy_selection, target=target)
 
@@ -520,12 +577,13 @@ def copy_selection(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def paste_selection(target: Ref | ListOf[Ref]) -> None:
     """Paste the selection of one or more tabs in Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Which tabs to paste the selection of.
+        target: Which tabs.
     """
     return APP.call(paste_selection, target=target)
 
@@ -536,12 +594,13 @@ def paste_selection(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def undo(target: Ref | ListOf[Ref]) -> None:
     """Undo the latest change in a tab of Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Which tabs to undo in.
+        target: Which tabs.
     """
     return APP.call(undo, target=target)
 
@@ -552,12 +611,13 @@ def undo(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def redo(target: Ref | ListOf[Ref]) -> None:
     """Do the latest change again in a tab of Google Chrome. MODIFY, changes something.
 
     Args:
-        target: Which tabs to redo in.
+        target: Which tabs.
     """
     return APP.call(redo, target=target)
 
@@ -568,12 +628,13 @@ def redo(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def stop(target: Ref | ListOf[Ref]) -> None:
     """Stop loading one or more tabs in Google Chrome. SAFE, plays or navigates.
 
     Args:
-        target: Which tabs to stop.
+        target: Which tabs.
     """
     return APP.call(stop, target=target)
 
@@ -585,12 +646,13 @@ def stop(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "windows[0].tabs[0]"},
 )
 def view_source(target: Ref | ListOf[Ref]) -> None:
     """Show the source of the page in a tab of Google Chrome. SAFE, changes the view only.
 
     Args:
-        target: Which tabs to view source of.
+        target: Which tabs.
     """
     return APP.call(view_source, target=target)
 
@@ -603,6 +665,7 @@ def view_source(target: Ref | ListOf[Ref]) -> None:
         "javascript": Param("javascript", "JvSc", "text"),
     },
     result="any",
+    example={"target": "windows[0].tabs[0]", "javascript": "example"},
 )
 def execute(target: Ref | ListOf[Ref], *, javascript: str) -> Any:
     """Run JavaScript in a tab of Chrome. DANGEROUS, code in pages where the user is logged in.
@@ -660,6 +723,7 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "tab", "at": "windows[0]", "properties": {"URL": "$url"}},
+    example={"url": "example"},
 )
 def open_tab(url: str) -> Ref:
     """Open a URL in a new tab of Chrome. MODIFY, makes something new.
@@ -698,6 +762,7 @@ def get_title() -> str:
         "url": Param("", "", "text"),
     },
     bind={"target": "windows[0].activeTab", "properties": {"URL": "$url"}},
+    example={"url": "example"},
 )
 def go_to(url: str) -> None:
     """Go to a URL in the active tab of Chrome. MODIFY, sets URL.
@@ -722,6 +787,7 @@ def go_to(url: str) -> None:
         "where": {"title": {"contains": "$text"}},
         "properties": ["title", "URL"],
     },
+    example={"text": "example"},
 )
 def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tabs of the front window whose title contains some words. SAFE, reads.
@@ -743,12 +809,13 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
         "tab": Param("", "", "tab"),
     },
     bind={"target": "$tab"},
+    example={"tab": "windows[0].tabs[0]"},
 )
 def close_tab(tab: Ref) -> None:
     """Close a tab of Chrome. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        tab: Which tab to act on.
+        tab: Which tab to close.
     """
     return APP.call(close_tab, tab=tab)
 
@@ -875,54 +942,59 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'windows[0].tabs[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as windows[0].tabs[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to save, such as '
-        'windows[0].tabs[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
         '"as_": {"type": "string", "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -934,7 +1006,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which windows or tabs to close, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which windows or tabs, such as '
         'windows[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -944,113 +1016,97 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as bookmarkFolders[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as windows[0]"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The object to look for, a reference"}'
+        '"target": {"type": "string", "description": "Which object, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as bookmarkFolders[0]"}'
+        '"to": {"type": "string", "description": "Where to put it, such as windows[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to print, such as '
-        'windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "reload": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to reload, such as '
-        'windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "go_back": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to go back in, such as '
-        'windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "go_forward": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to go forward in, such as '
-        'windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "select_all": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to select all in, such as '
-        'windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "cut_selection": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to cut the selection of, such '
-        'as windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "copy_selection": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to copy the selection of, such '
-        'as windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "paste_selection": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to paste the selection of, '
-        'such as windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "undo": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to undo in, such as '
-        'windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "redo": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to redo in, such as '
-        'windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "stop": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to stop, such as '
-        'windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "view_source": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs to view source of, such as '
-        'windows[0].tabs[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "execute": Schema(
@@ -1064,9 +1120,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "list_tabs": Schema(
         '{"type": "object", "properties": {'
@@ -1077,17 +1132,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"url": {"type": "string", "description": "An https URL"}'
         '}, "required": ["url"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "get_title": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "go_to": Schema(
         '{"type": "object", "properties": {'
@@ -1101,7 +1154,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close_tab": Schema(
         '{"type": "object", "properties": {'
-        '"tab": {"type": "string", "description": "Which tab to act on, such as windows[0].tabs[0]"}'
+        '"tab": {"type": "string", "description": "Which tab to close, such as windows[0].tabs[0]"}'
         '}, "required": ["tab"], "additionalProperties": false}',
     ),
     "reload_tab": Schema(
@@ -1120,8 +1173,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
 }
+
+if TYPE_CHECKING:
+    from .google_chrome_objects import *
+else:
+    __getattr__ = objects(__name__)

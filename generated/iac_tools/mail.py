@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/mail.toml or the templates, then run `nox -s reg
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -252,20 +253,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "inbox.messages[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Mail, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -280,8 +292,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "message", "of": "inbox"},
 )
 def list(
     element: ClassName,
@@ -292,18 +308,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Mail, filtered, with the properties named. Each row has its
     reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -317,6 +339,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -328,23 +353,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "message", "of": "inbox"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Mail, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -356,15 +388,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "message", "at": "inbox"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in Mail. Returns its reference. MODIFY, makes something new.
@@ -372,13 +407,16 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -389,16 +427,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "inbox.messages[0]", "properties": {"deleted status": True}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Mail. SAFE to DANGEROUS, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -408,6 +451,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Mail. MODIFY, opens a document.
@@ -429,6 +473,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "inbox.messages[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -436,7 +481,7 @@ def close(
     """Close documents, windows or tabs of Mail. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which documents, windows or outgoing messages to close.
+        target: Which documents, windows or outgoing messages.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -451,6 +496,7 @@ def close(
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "saveable file format"),
     },
+    example={"target": "inbox.messages[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -458,7 +504,7 @@ def save(
     """Save documents of Mail. MODIFY, writes a file.
 
     Args:
-        target: Which objects to save.
+        target: Which objects.
         in_: Where to save it.
         as_: The file format to write.
     """
@@ -473,6 +519,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -512,15 +559,16 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "inbox.messages[0]"},
 )
-def exists(target: Any) -> bool:
+def exists(target: Ref) -> bool:
     """Say whether an object exists in Mail. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -534,12 +582,13 @@ def exists(target: Any) -> bool:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "inbox.messages[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Mail. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -553,6 +602,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "inbox.messages[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -563,7 +613,7 @@ def duplicate(
     """Duplicate objects of Mail. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -577,12 +627,13 @@ def duplicate(
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "inbox.messages[0]", "to": "inbox"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Mail to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -614,6 +665,7 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
         "target": Param("", "----", "text"),
     },
     result="text",
+    example={"target": "example"},
 )
 def extract_name_from(target: str) -> str:
     """Return the name in a full mail address. SAFE, a pure function of its text.
@@ -635,6 +687,7 @@ def extract_name_from(target: str) -> str:
         "target": Param("", "----", "text"),
     },
     result="text",
+    example={"target": "example"},
 )
 def extract_address_from(target: str) -> str:
     """Return the plain address in a full mail address. SAFE, a pure function of its text.
@@ -656,12 +709,13 @@ def extract_address_from(target: str) -> str:
         "opening_window": Param("opening window", "ropw", "boolean", "openingWindow"),
     },
     result="outgoing message",
+    example={"target": "inbox.messages[0]"},
 )
 def forward(target: Ref, *, opening_window: bool | None = None) -> Ref:
     """Forward a message in Mail. Returns an outgoing message. MODIFY, opens a draft.
 
     Args:
-        target: Which message to forward.
+        target: Which message.
         opening_window: Whether to open a window.
 
     Returns:
@@ -677,6 +731,7 @@ def forward(target: Ref, *, opening_window: bool | None = None) -> Ref:
     params={
         "target": Param("", "----", "text"),
     },
+    example={"target": "example"},
 )
 def get_url(target: str) -> None:
     """Open a mailbox or message by its URL in Mail. MODIFY, opens a URL.
@@ -694,6 +749,7 @@ def get_url(target: str) -> None:
     params={
         "at": Param("at", "mbpt", "file"),
     },
+    example={"at": "~/Documents/example.txt"},
 )
 def import_mail_mailbox(*, at: str) -> None:
     """Import a mailbox file into Mail. MODIFY, makes something new.
@@ -710,6 +766,7 @@ def import_mail_mailbox(*, at: str) -> None:
     params={
         "target": Param("", "----", "text"),
     },
+    example={"target": "example"},
 )
 def mailto(target: str) -> None:
     """Start a new message from a mailto URL in Mail. MODIFY, makes something new.
@@ -728,12 +785,13 @@ def mailto(target: str) -> None:
         "opening_window": Param("opening window", "ropw", "boolean", "openingWindow"),
     },
     result="outgoing message",
+    example={"target": "inbox.messages[0]"},
 )
 def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
     """Redirect a message in Mail. Returns an outgoing message. MODIFY, makes something new.
 
     Args:
-        target: Which message to redirect.
+        target: Which message.
         opening_window: Whether to open a window.
 
     Returns:
@@ -751,6 +809,7 @@ def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
         "reply_to_all": Param("reply to all", "rpal", "boolean", "replyToAll"),
     },
     result="outgoing message",
+    example={"target": "inbox.messages[0]"},
 )
 def reply(
     target: Ref, *, opening_window: bool | None = None, reply_to_all: bool | None = None
@@ -758,7 +817,7 @@ def reply(
     """Reply to a message in Mail. Returns an outgoing message. MODIFY, makes something new.
 
     Args:
-        target: Which message to reply to.
+        target: Which message.
         opening_window: Whether to open a window.
         reply_to_all: Whether to reply to all.
 
@@ -775,12 +834,13 @@ def reply(
         "target": Param("", "----", "outgoing message"),
     },
     result="boolean",
+    example={"target": "outgoingMessages[0]"},
 )
 def send(target: Ref) -> bool:
     """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be called back.
 
     Args:
-        target: Which outgoing message to send.
+        target: Which outgoing message.
 
     Returns:
         The answer, true or false.
@@ -794,6 +854,7 @@ def send(target: Ref) -> bool:
     params={
         "with_": Param("with", "acna", "account"),
     },
+    example={"with_": "accounts[0]"},
 )
 def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY, changes something.
@@ -847,6 +908,7 @@ def count_unread() -> int:
     },
     result="boolean",
     bind={"target": "$message"},
+    example={"message": "outgoingMessages[0]"},
 )
 def send_message(message: Ref) -> bool:
     """Send an outgoing message that mail_make prepared, to its recipients. DANGEROUS, leaves the
@@ -874,14 +936,15 @@ def send_message(message: Ref) -> bool:
         "element": "outgoing message",
         "properties": {"subject": "$subject", "content": "$content", "visible": True},
     },
+    example={"subject": "example", "content": "example"},
 )
 def make_message(subject: str, *, content: str) -> Ref:
     """Prepare an outgoing message in a window of Mail, without sending it. MODIFY, makes something
     new.
 
     Args:
-        subject: The subject to give it.
-        content: The content to give it.
+        subject: The subject of the new outgoing message.
+        content: The content of the new outgoing message.
 
     Returns:
         Reference to what was made.
@@ -931,6 +994,7 @@ def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
         "where": {"subject": {"contains": "$text"}},
         "properties": ["subject", "sender", "date received"],
     },
+    example={"text": "example"},
 )
 def find_by_subject(text: str) -> ListOf[Mapping[str, Any]]:
     """List the messages of the inbox whose subject contains some words. SAFE, reads.
@@ -958,6 +1022,7 @@ def find_by_subject(text: str) -> ListOf[Mapping[str, Any]]:
         "where": {"sender": {"contains": "$text"}},
         "properties": ["subject", "sender", "date received"],
     },
+    example={"text": "example"},
 )
 def find_by_sender(text: str) -> ListOf[Mapping[str, Any]]:
     """List the messages of the inbox from a sender, by part of name or address. SAFE, reads.
@@ -980,12 +1045,13 @@ def find_by_sender(text: str) -> ListOf[Mapping[str, Any]]:
     },
     result="any",
     bind={"target": "$message", "properties": ["subject", "sender", "date received", "content"]},
+    example={"message": "inbox.messages[0]"},
 )
 def read_message(message: Ref) -> Any:
     """Return subject, sender, date and text of a message. SAFE, reads.
 
     Args:
-        message: Which message to act on.
+        message: Which message to read.
 
     Returns:
         The value, or the properties by name.
@@ -1001,12 +1067,13 @@ def read_message(message: Ref) -> Any:
         "message": Param("", "", "message"),
     },
     bind={"target": "$message", "properties": {"read status": True}},
+    example={"message": "inbox.messages[0]"},
 )
 def mark_read(message: Ref) -> None:
     """Mark a message as read. MODIFY, sets read status.
 
     Args:
-        message: Which message to act on.
+        message: Which message to change.
     """
     return APP.call(mark_read, message=message)
 
@@ -1019,12 +1086,13 @@ def mark_read(message: Ref) -> None:
         "message": Param("", "", "message"),
     },
     bind={"target": "$message", "properties": {"flagged status": True}},
+    example={"message": "inbox.messages[0]"},
 )
 def flag_message(message: Ref) -> None:
     """Flag a message. MODIFY, sets flagged status.
 
     Args:
-        message: Which message to act on.
+        message: Which message to change.
     """
     return APP.call(flag_message, message=message)
 
@@ -1073,13 +1141,14 @@ def list_accounts() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "to recipient", "at": "$message", "properties": {"address": "$address"}},
+    example={"message": "outgoingMessages[0]", "address": "example"},
 )
 def add_recipient(message: Ref, *, address: str) -> Ref:
     """Add a recipient to an outgoing message. MODIFY, makes something new.
 
     Args:
         message: What mail_make_message returned.
-        address: The address to give it.
+        address: The address to add.
 
     Returns:
         Reference to what was made.
@@ -1563,7 +1632,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'inbox.messages[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
@@ -1571,12 +1642,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
@@ -1584,13 +1658,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
@@ -1598,19 +1672,20 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as inbox.messages[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -1620,21 +1695,20 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or outgoing '
-        'messages to close, such as documents[0]"}, '
+        'messages, such as documents[0]"}, '
         '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to save, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'inbox.messages[0]"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
@@ -1644,10 +1718,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
         'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
-        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1658,33 +1730,30 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The object to look for, a reference"}'
+        '"target": {"type": "string", "description": "Which object, such as inbox.messages[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'inbox.messages[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as inbox.messages[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'inbox.messages[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as inbox.messages[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as inbox"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'inbox.messages[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as inbox.messages[0]"}'
+        '"to": {"type": "string", "description": "Where to put it, such as inbox"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "check_for_new_mail": Schema(
@@ -1697,28 +1766,25 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"type": "string", "description": "What to extract the name from"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "extract_address_from": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "What to extract the address from"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "forward": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which message to forward, such as inbox.messages[0]"}, '
+        '"target": {"type": "string", "description": "Which message, such as inbox.messages[0]"}, '
         '"opening_window": {"type": "boolean", "description": "Whether to open a window"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "get_url": Schema(
         '{"type": "object", "properties": {'
@@ -1737,33 +1803,30 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "redirect": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which message to redirect, such as inbox.messages[0]"}, '
+        '"target": {"type": "string", "description": "Which message, such as inbox.messages[0]"}, '
         '"opening_window": {"type": "boolean", "description": "Whether to open a window"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "reply": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which message to reply to, such as inbox.messages[0]"}, '
+        '"target": {"type": "string", "description": "Which message, such as inbox.messages[0]"}, '
         '"opening_window": {"type": "boolean", "description": "Whether to open a window"}, '
         '"reply_to_all": {"type": "boolean", "description": "Whether to reply to all"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "send": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which outgoing message to send, such as outgoingMessages[0]"}'
+        '"target": {"type": "string", "description": "Which outgoing message, such as outgoingMessages[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
@@ -1774,36 +1837,32 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "count_unread": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "send_message": Schema(
         '{"type": "object", "properties": {'
         '"message": {"type": "string", "description": "The outgoing message, a reference that mail_make returned"}'
         '}, "required": ["message"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "make_message": Schema(
         '{"type": "object", "properties": {'
-        '"subject": {"type": "string", "description": "The subject to give it"}, '
-        '"content": {"type": "string", "description": "The content to give it"}'
+        '"subject": {"type": "string", "description": "The subject of the new outgoing message"}, '
+        '"content": {"type": "string", "description": "The content of the new outgoing message"}'
         '}, "required": ["subject", "content"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "list_unread": Schema(
         '{"type": "object", "properties": {'
@@ -1822,17 +1881,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "read_message": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Which message to act on, such as inbox.messages[0]"}'
+        '"message": {"type": "string", "description": "Which message to read, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
     ),
     "mark_read": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Which message to act on, such as inbox.messages[0]"}'
+        '"message": {"type": "string", "description": "Which message to change, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
     ),
     "flag_message": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Which message to act on, such as inbox.messages[0]"}'
+        '"message": {"type": "string", "description": "Which message to change, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
     ),
     "list_mailboxes": Schema(
@@ -1846,11 +1905,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "add_recipient": Schema(
         '{"type": "object", "properties": {'
         '"message": {"type": "string", "description": "What mail_make_message returned"}, '
-        '"address": {"type": "string", "description": "The address to give it"}'
+        '"address": {"type": "string", "description": "The address to add"}'
         '}, "required": ["message", "address"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
 }
+
+if TYPE_CHECKING:
+    from .mail_objects import *
+else:
+    __getattr__ = objects(__name__)

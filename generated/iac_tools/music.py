@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/music.toml or the templates, then run `nox -s re
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -258,20 +259,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "playlists[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Music, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -286,8 +298,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "playlist"},
 )
 def list(
     element: ClassName,
@@ -298,18 +314,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Music, filtered, with the properties named. Each row has its
     reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -323,6 +345,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -334,23 +359,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "playlist"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Music, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -361,26 +393,30 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
     },
     result="specifier",
+    example={"element": "playlist"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
 ) -> Ref:
     """Make an object of one class in Music. Returns its reference. MODIFY, makes something new.
 
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at)
+    return APP.call(make, element=element, properties=properties, at=at, timeout=timeout)
 
 
 @tool(
@@ -391,16 +427,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "playlists[0]", "properties": {"description": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Music. SAFE to MODIFY, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -425,7 +466,7 @@ def print(
     """Print files or objects with Music. MODIFY, prints.
 
     Args:
-        target: Which objects to print.
+        target: Which objects.
         print_dialog: Whether to show the print dialog.
         with_properties: Settings to use, by name.
         kind: The kind of list to print.
@@ -447,12 +488,13 @@ def print(
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "playlists[0]"},
 )
 def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Music. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which objects to close.
+        target: Which objects.
     """
     return APP.call(close, target=target)
 
@@ -463,12 +505,13 @@ def close(target: Ref | ListOf[Ref]) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "playlists[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Music. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -481,12 +524,13 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
     },
     result="specifier",
+    example={"target": "playlists[0]"},
 )
 def duplicate(target: Ref | ListOf[Ref], *, to: Ref | None = None) -> Ref:
     """Duplicate objects of Music. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
 
     Returns:
@@ -502,12 +546,13 @@ def duplicate(target: Ref | ListOf[Ref], *, to: Ref | None = None) -> Ref:
         "target": Param("", "----", "specifier | list of specifier"),
     },
     result="boolean",
+    example={"target": "playlists[0]"},
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in Music. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which objects.
 
     Returns:
         The answer, true or false.
@@ -522,12 +567,13 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
         "target": Param("", "----", "playlist"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "playlists[0]", "to": "sources[0]"},
 )
 def move(target: Ref, *, to: Ref) -> None:
     """Move objects of Music to another place. MODIFY, moves.
 
     Args:
-        target: Which playlist to move.
+        target: Which playlist.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -539,12 +585,13 @@ def move(target: Ref, *, to: Ref) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "playlists[0]"},
 )
 def open(target: Ref | ListOf[Ref]) -> None:
     """Open files or objects in Music. MODIFY, opens a document.
 
     Args:
-        target: Which objects to open.
+        target: Which objects.
     """
     return APP.call(open, target=target)
 
@@ -575,12 +622,13 @@ def quit() -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "playlists[0]"},
 )
 def save(target: Ref | ListOf[Ref]) -> None:
     """Save documents of Music. MODIFY, writes a file.
 
     Args:
-        target: Which objects to save.
+        target: Which objects.
     """
     return APP.call(save, target=target)
 
@@ -593,6 +641,7 @@ def save(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
     },
     result="track",
+    example={"target": ["~/Documents/example.txt"]},
 )
 def add(target: ListOf[str], *, to: Ref | None = None) -> Ref:
     """Add files to the library of Music. Returns the track. MODIFY, makes something new.
@@ -627,6 +676,7 @@ def back_track() -> None:
         "target": Param("", "----", "list of specifier"),
     },
     result="track",
+    example={"target": ["playlists[0]"]},
 )
 def convert(target: ListOf[Ref]) -> Ref:
     """Convert files or tracks in Music. Returns the track. MODIFY, changes something.
@@ -646,12 +696,13 @@ def convert(target: ListOf[Ref]) -> Ref:
     params={
         "target": Param("", "----", "item"),
     },
+    example={"target": "airplayDevices[0]"},
 )
 def download(target: Ref) -> None:
     """Download an item in Music. MODIFY, makes something new.
 
     Args:
-        target: Which item to download.
+        target: Which item.
     """
     return APP.call(download, target=target)
 
@@ -665,6 +716,7 @@ def download(target: Ref) -> None:
         "to": Param("to", "insh", "file"),
     },
     result="text",
+    example={"target": "airplayDevices[0]"},
 )
 def export(target: Ref, *, as_: Eexf | None = None, to: str | None = None) -> str:
     """Export a source or a playlist from Music. MODIFY, makes something new.
@@ -758,6 +810,7 @@ def previous_track() -> None:
     params={
         "target": Param("", "----", "file track"),
     },
+    example={"target": "sources[0].userPlaylists[0].fileTracks[0]"},
 )
 def refresh(target: Ref) -> None:
     """Read the tags of a file track in Music again. MODIFY, changes something.
@@ -784,12 +837,13 @@ def resume() -> None:
     params={
         "target": Param("", "----", "item"),
     },
+    example={"target": "airplayDevices[0]"},
 )
 def reveal(target: Ref) -> None:
     """Reveal an item in Music. SAFE, changes the view only.
 
     Args:
-        target: Which item to reveal.
+        target: Which item.
     """
     return APP.call(reveal, target=target)
 
@@ -813,12 +867,13 @@ def rewind() -> None:
         "only": Param("only", "pAre", "eSrA"),
     },
     result="track",
+    example={"target": "playlists[0]", "for_": "example"},
 )
 def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
     """Search a playlist in Music. Returns the tracks found. SAFE, reads.
 
     Args:
-        target: Which playlist to search.
+        target: Which playlist.
         for_: The words to look for.
         only: The part of a track to look in.
 
@@ -834,12 +889,13 @@ def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "playlists[0]"},
 )
 def select(target: Ref | ListOf[Ref]) -> None:
     """Select one or more objects in Music. SAFE, changes the view only.
 
     Args:
-        target: Which objects to select.
+        target: Which objects.
     """
     return APP.call(select, target=target)
 
@@ -913,9 +969,10 @@ def get_player_state() -> str:
         "volume": Param("", "", "integer"),
     },
     bind={"target": "application", "properties": {"sound volume": "$volume"}},
+    example={"volume": 1},
 )
 def set_volume(volume: int) -> None:
-    """Set the sound volume of Music. SAFE, each property has its level.
+    """Set the sound volume of Music. SAFE, sets sound volume.
 
     Args:
         volume: From 0 to 100.
@@ -936,6 +993,7 @@ def set_volume(volume: int) -> None:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "artist", "album"],
     },
+    example={"text": "example"},
 )
 def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tracks whose name contains some words. SAFE, reads.
@@ -962,6 +1020,7 @@ def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
         "where": {"artist": {"contains": "$text"}},
         "properties": ["name", "artist", "album"],
     },
+    example={"text": "example"},
 )
 def find_by_artist(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tracks of an artist. SAFE, reads.
@@ -1001,12 +1060,13 @@ def list_playlists() -> ListOf[Mapping[str, Any]]:
     },
     result="list of record",
     bind={"element": "track", "of": "$playlist", "properties": ["name", "artist", "duration"]},
+    example={"playlist": "playlists[0]"},
 )
 def list_tracks(playlist: Ref) -> ListOf[Mapping[str, Any]]:
     """List the tracks of a playlist. SAFE, reads.
 
     Args:
-        playlist: Which playlist to look in.
+        playlist: The playlist to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -1023,12 +1083,13 @@ def list_tracks(playlist: Ref) -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "user playlist", "properties": {"name": "$name"}},
+    example={"name": "example"},
 )
 def make_playlist(name: str) -> Ref:
     """Make a playlist. MODIFY, makes something new.
 
     Args:
-        name: The name to give it.
+        name: The name of the new user playlist.
 
     Returns:
         Reference to what was made.
@@ -1046,13 +1107,14 @@ def make_playlist(name: str) -> Ref:
     },
     result="specifier",
     bind={"target": "$track", "to": "$playlist"},
+    example={"track": "tracks[0]", "playlist": "playlists[0]"},
 )
 def add_to_playlist(track: Ref, *, playlist: Ref) -> Ref:
     """Add a track of the library to a playlist. MODIFY, makes a copy.
 
     Args:
-        track: Which track to act on.
-        playlist: Which playlist to put it in.
+        track: Which track to duplicate.
+        playlist: The playlist to put it in.
 
     Returns:
         The answer, an object.
@@ -1068,9 +1130,10 @@ def add_to_playlist(track: Ref, *, playlist: Ref) -> Ref:
         "on": Param("", "", "boolean"),
     },
     bind={"target": "application", "properties": {"shuffle enabled": "$on"}},
+    example={"on": True},
 )
 def set_shuffle(on: bool) -> None:
-    """Switch shuffle on or off. SAFE, each property has its level.
+    """Switch shuffle on or off. SAFE, sets shuffle enabled.
 
     Args:
         on: Whether to switch it on.
@@ -1087,12 +1150,13 @@ def set_shuffle(on: bool) -> None:
         "rating": Param("", "", "integer"),
     },
     bind={"target": "$track", "properties": {"rating": "$rating"}},
+    example={"track": "tracks[0]", "rating": 1},
 )
 def rate_track(track: Ref, *, rating: int) -> None:
     """Rate a track. MODIFY, sets rating.
 
     Args:
-        track: Which track to act on.
+        track: Which track to change.
         rating: From 0 to 100 a star is 20.
     """
     return APP.call(rate_track, track=track, rating=rating)
@@ -1476,7 +1540,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'playlists[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
@@ -1485,12 +1551,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
         '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Class of the '
         'objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
@@ -1499,13 +1568,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
         '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Class of the '
         'objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
@@ -1514,75 +1583,66 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Class of the '
         'objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as playlists[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to print, such as '
-        'playlists[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": '
-        '"string", "enum": ["standard", "detailed"]}, "requested_print_time": {"type": "string", "format": "date-time"}, "printer_features": {"type": '
-        '"array", "items": {"type": "string"}}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, '
-        '"description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"kind": {"type": "string", "enum": ["track listing", "album listing", "cd insert"], "description": "The kind of list to print"}, '
         '"theme": {"type": "string", "description": "The theme to print with"}'
         '}, "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to close, such as '
-        'playlists[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'playlists[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'playlists[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as playlists[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as sources[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The object to look for, a reference"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which playlist to move, such as playlists[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as playlists[0]"}'
+        '"target": {"type": "string", "description": "Which playlist, such as playlists[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as sources[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to open, such as '
-        'playlists[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "run": Schema(
@@ -1595,8 +1655,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to save, such as '
-        'playlists[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "add": Schema(
@@ -1605,9 +1664,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"to": {"type": "string", "description": "The playlist to add them to, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "back_track": Schema(
         '{"type": "object", "properties": {'
@@ -1618,13 +1676,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"type": "array", "items": {"type": "string"}, "description": "The tracks to convert, such as playlists[0].tracks[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "download": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which item to download, such as airplayDevices[0]"}'
+        '"target": {"type": "string", "description": "Which item, such as airplayDevices[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "export": Schema(
@@ -1634,9 +1691,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"to": {"type": "string", "description": "Where to put it, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "fast_forward": Schema(
         '{"type": "object", "properties": {'
@@ -1676,7 +1732,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "reveal": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which item to reveal, such as airplayDevices[0]"}'
+        '"target": {"type": "string", "description": "Which item, such as airplayDevices[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "rewind": Schema(
@@ -1685,19 +1741,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "search": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which playlist to search, such as playlists[0]"}, '
+        '"target": {"type": "string", "description": "Which playlist, such as playlists[0]"}, '
         '"for_": {"type": "string", "description": "The words to look for"}, '
         '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"], "description": "The part of a track to look in"}'
         '}, "required": ["target", "for_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "select": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to select, such as '
-        'playlists[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "stop": Schema(
@@ -1717,9 +1771,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "set_volume": Schema(
         '{"type": "object", "properties": {'
@@ -1742,27 +1795,25 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_tracks": Schema(
         '{"type": "object", "properties": {'
-        '"playlist": {"type": "string", "description": "Which playlist to look in, such as playlists[0]"}'
+        '"playlist": {"type": "string", "description": "The playlist to look in, such as playlists[0]"}'
         '}, "required": ["playlist"], "additionalProperties": false}',
     ),
     "make_playlist": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "The name to give it"}'
+        '"name": {"type": "string", "description": "The name of the new user playlist"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "add_to_playlist": Schema(
         '{"type": "object", "properties": {'
-        '"track": {"type": "string", "description": "Which track to act on, such as tracks[0]"}, '
-        '"playlist": {"type": "string", "description": "Which playlist to put it in, such as playlists[0]"}'
+        '"track": {"type": "string", "description": "Which track to duplicate, such as tracks[0]"}, '
+        '"playlist": {"type": "string", "description": "The playlist to put it in, such as playlists[0]"}'
         '}, "required": ["track", "playlist"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set_shuffle": Schema(
         '{"type": "object", "properties": {'
@@ -1771,8 +1822,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "rate_track": Schema(
         '{"type": "object", "properties": {'
-        '"track": {"type": "string", "description": "Which track to act on, such as tracks[0]"}, '
+        '"track": {"type": "string", "description": "Which track to change, such as tracks[0]"}, '
         '"rating": {"type": "integer", "description": "From 0 to 100; a star is 20"}'
         '}, "required": ["track", "rating"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .music_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/notes.toml or the templates, then run `nox -s re
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -96,20 +97,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "notes[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Notes, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -124,8 +136,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "note"},
 )
 def list(
     element: ClassName,
@@ -136,18 +152,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Notes, filtered, with the properties named. Each row has its
     reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -161,6 +183,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -172,23 +197,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "note"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Notes, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -200,15 +232,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "note"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in Notes. Returns its reference. MODIFY, makes something new.
@@ -216,13 +251,16 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -233,16 +271,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "notes[0]", "properties": {"name": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Notes. SAFE to DANGEROUS, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -252,6 +295,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Notes. MODIFY, opens a document.
@@ -273,6 +317,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "notes[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -280,7 +325,7 @@ def close(
     """Close documents, windows or tabs of Notes. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which documents or windows to close.
+        target: Which documents or windows.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -295,6 +340,7 @@ def close(
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "saveable file format"),
     },
+    example={"target": "notes[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -302,7 +348,7 @@ def save(
     """Save documents of Notes. MODIFY, writes a file.
 
     Args:
-        target: Which documents, windows or attachments to save.
+        target: Which documents, windows or attachments.
         in_: Where to save it.
         as_: The file format to write.
     """
@@ -317,6 +363,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -358,12 +405,13 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "notes[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Notes. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -377,6 +425,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "notes[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -387,7 +436,7 @@ def duplicate(
     """Duplicate objects of Notes. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -398,15 +447,16 @@ def duplicate(
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "notes[0]"},
 )
-def exists(target: Any) -> bool:
+def exists(target: Ref) -> bool:
     """Say whether an object exists in Notes. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -421,12 +471,13 @@ def exists(target: Any) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "notes[0]", "to": "folders[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Notes to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -439,6 +490,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     params={
         "url": Param("", "----", "text"),
     },
+    example={"url": "example"},
 )
 def open_note_location(url: str) -> None:
     """Open the note that a note URL names. SAFE, shows a note, takes note URLs only.
@@ -457,12 +509,13 @@ def open_note_location(url: str) -> None:
         "separately": Param("separately", "sepa", "boolean"),
     },
     result="account | folder | note | attachment",
+    example={"target": "accounts[0]"},
 )
 def show(target: Ref, *, separately: bool | None = None) -> Ref:
     """Show an account, folder, note or attachment in Notes. SAFE, changes the view only.
 
     Args:
-        target: Which account, folder, note or attachment to show.
+        target: Which account, folder, note or attachment.
         separately: Whether to show it in a window of its own.
 
     Returns:
@@ -482,14 +535,15 @@ def show(target: Ref, *, separately: bool | None = None) -> Ref:
     },
     result="specifier",
     bind={"element": "note", "at": "$folder", "properties": {"name": "$name", "body": "$body"}},
+    example={"name": "example"},
 )
 def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) -> Ref:
     """Make a note in Notes, in a folder or where Notes puts new ones. MODIFY, makes something new.
 
     Args:
-        name: The name to give it.
+        name: The name of the new note.
         body: HTML or plain text.
-        folder: Which folder to put it in.
+        folder: The folder to put it in.
 
     Returns:
         Reference to what was made.
@@ -511,7 +565,7 @@ def list_notes(*, folder: Ref | None = None) -> ListOf[Mapping[str, Any]]:
     """List the notes of a folder, or all of them. SAFE, reads.
 
     Args:
-        folder: Which folder to look in.
+        folder: The folder to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -532,6 +586,7 @@ def list_notes(*, folder: Ref | None = None) -> ListOf[Mapping[str, Any]]:
         "where": {"plaintext": {"contains": "$text"}},
         "properties": ["name", "modification date"],
     },
+    example={"text": "example"},
 )
 def find_notes(text: str) -> ListOf[Mapping[str, Any]]:
     """List the notes whose text contains some words. SAFE, reads.
@@ -554,12 +609,13 @@ def find_notes(text: str) -> ListOf[Mapping[str, Any]]:
     },
     result="any",
     bind={"target": "$note", "properties": ["name", "plaintext"]},
+    example={"note": "notes[0]"},
 )
 def read_note(note: Ref) -> Any:
     """Return the name and the plain text of a note. SAFE, reads.
 
     Args:
-        note: Which note to act on.
+        note: Which note to read.
 
     Returns:
         The value, or the properties by name.
@@ -593,12 +649,13 @@ def list_folders() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "folder", "properties": {"name": "$name"}},
+    example={"name": "example"},
 )
 def make_folder(name: str) -> Ref:
     """Make a folder in Notes. MODIFY, makes something new.
 
     Args:
-        name: The name to give it.
+        name: The name of the new folder.
 
     Returns:
         Reference to what was made.
@@ -615,12 +672,13 @@ def make_folder(name: str) -> Ref:
         "body": Param("", "", "text"),
     },
     bind={"target": "$note", "properties": {"body": "$body"}},
+    example={"note": "notes[0]", "body": "example"},
 )
 def write_note(note: Ref, *, body: str) -> None:
     """Replace the text of a note. DANGEROUS, sets body.
 
     Args:
-        note: Which note to act on.
+        note: Which note to change.
         body: HTML or plain text, all of it.
     """
     return APP.call(write_note, note=note, body=body)
@@ -639,6 +697,7 @@ def write_note(note: Ref, *, body: str) -> None:
         "where": {"modification date": {">": "$since"}},
         "properties": ["name", "modification date"],
     },
+    example={"since": "2026-03-01T09:30:00Z"},
 )
 def recent_notes(since: str) -> ListOf[Mapping[str, Any]]:
     """List the notes that were changed since a time. SAFE, reads.
@@ -661,13 +720,14 @@ def recent_notes(since: str) -> ListOf[Mapping[str, Any]]:
         "folder": Param("", "", "folder"),
     },
     bind={"target": "$note", "to": "$folder"},
+    example={"note": "notes[0]", "folder": "folders[0]"},
 )
 def move_note(note: Ref, *, folder: Ref) -> None:
     """Move a note to a folder. MODIFY, moves.
 
     Args:
-        note: Which note to act on.
-        folder: Which folder to put it in.
+        note: Which note to move.
+        folder: The folder to put it in.
     """
     return APP.call(move_note, note=note, folder=folder)
 
@@ -686,7 +746,7 @@ def count_notes(*, folder: Ref | None = None) -> int:
     """Count the notes of a folder, or all of them. SAFE, reads.
 
     Args:
-        folder: Which folder to look in.
+        folder: The folder to look in.
 
     Returns:
         How many there are.
@@ -809,49 +869,55 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'folders[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        'notes[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as folders[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"target": {"type": "string", "description": "Which object to change, such as notes[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -861,22 +927,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or attachments '
-        'to save, such as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or attachments, '
+        'such as documents[0]"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -885,10 +950,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
         'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
-        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -899,32 +962,27 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'folders[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as notes[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'folders[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as notes[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The object to look for, a reference"}'
+        '"target": {"type": "string", "description": "Which object, such as notes[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'folders[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as notes[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
@@ -935,28 +993,26 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "show": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which account, folder, note or attachment to show, such as accounts[0]"}, '
+        '"target": {"type": "string", "description": "Which account, folder, note or attachment, such as accounts[0]"}, '
         '"separately": {"type": "boolean", "description": "Whether to show it in a window of its own"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "make_note": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "The name to give it"}, '
+        '"name": {"type": "string", "description": "The name of the new note"}, '
         '"body": {"type": "string", "description": "HTML or plain text"}, '
-        '"folder": {"type": "string", "description": "Which folder to put it in, such as folders[0]"}'
+        '"folder": {"type": "string", "description": "The folder to put it in, such as folders[0]"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "list_notes": Schema(
         '{"type": "object", "properties": {'
-        '"folder": {"type": "string", "description": "Which folder to look in, such as folders[0]"}'
+        '"folder": {"type": "string", "description": "The folder to look in, such as folders[0]"}'
         '}, "additionalProperties": false}',
     ),
     "find_notes": Schema(
@@ -966,7 +1022,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "read_note": Schema(
         '{"type": "object", "properties": {'
-        '"note": {"type": "string", "description": "Which note to act on, such as notes[0]"}'
+        '"note": {"type": "string", "description": "Which note to read, such as notes[0]"}'
         '}, "required": ["note"], "additionalProperties": false}',
     ),
     "list_folders": Schema(
@@ -975,16 +1031,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_folder": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "The name to give it"}'
+        '"name": {"type": "string", "description": "The name of the new folder"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "write_note": Schema(
         '{"type": "object", "properties": {'
-        '"note": {"type": "string", "description": "Which note to act on, such as notes[0]"}, '
+        '"note": {"type": "string", "description": "Which note to change, such as notes[0]"}, '
         '"body": {"type": "string", "description": "HTML or plain text, all of it"}'
         '}, "required": ["note", "body"], "additionalProperties": false}',
     ),
@@ -995,17 +1050,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move_note": Schema(
         '{"type": "object", "properties": {'
-        '"note": {"type": "string", "description": "Which note to act on, such as notes[0]"}, '
-        '"folder": {"type": "string", "description": "Which folder to put it in, such as folders[0]"}'
+        '"note": {"type": "string", "description": "Which note to move, such as notes[0]"}, '
+        '"folder": {"type": "string", "description": "The folder to put it in, such as folders[0]"}'
         '}, "required": ["note", "folder"], "additionalProperties": false}',
     ),
     "count_notes": Schema(
         '{"type": "object", "properties": {'
-        '"folder": {"type": "string", "description": "Which folder to look in, such as folders[0]"}'
+        '"folder": {"type": "string", "description": "The folder to look in, such as folders[0]"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
 }
+
+if TYPE_CHECKING:
+    from .notes_objects import *
+else:
+    __getattr__ = objects(__name__)

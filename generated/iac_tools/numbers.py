@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/numbers.toml or the templates, then run `nox -s 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -166,20 +167,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "documents[0].sheets[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Numbers, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -194,8 +206,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "sheet", "of": "documents[0]"},
 )
 def list(
     element: ClassName,
@@ -206,18 +222,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Numbers, filtered, with the properties named. Each row has its
     reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -231,6 +253,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -242,23 +267,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "sheet", "of": "documents[0]"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Numbers, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -269,15 +301,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "sheet", "at": "documents[0]"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in Numbers. Returns its reference. MODIFY, makes something new.
@@ -285,13 +320,16 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -302,16 +340,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "documents[0].sheets[0]", "properties": {"name": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Numbers. SAFE to MODIFY, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -321,6 +364,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Numbers. MODIFY, opens a document.
@@ -342,6 +386,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "documents[0].sheets[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -349,7 +394,7 @@ def close(
     """Close documents, windows or tabs of Numbers. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which documents or windows to close.
+        target: Which documents or windows.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -364,6 +409,7 @@ def close(
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "saveable file format"),
     },
+    example={"target": "documents[0].sheets[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -371,7 +417,7 @@ def save(
     """Save documents of Numbers. MODIFY, writes a file.
 
     Args:
-        target: Which documents or windows to save.
+        target: Which documents or windows.
         in_: Where to save it.
         as_: The file format to write.
     """
@@ -386,6 +432,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -427,12 +474,13 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "documents[0].sheets[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Numbers. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -445,6 +493,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "documents[0].sheets[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -455,7 +504,7 @@ def duplicate(
     """Duplicate objects of Numbers. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -466,15 +515,16 @@ def duplicate(
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "documents[0].sheets[0]"},
 )
-def exists(target: Any) -> bool:
+def exists(target: Ref) -> bool:
     """Say whether an object exists in Numbers. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -489,12 +539,13 @@ def exists(target: Any) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "documents[0].sheets[0]", "to": "documents[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Numbers to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -506,12 +557,13 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     params={
         "target": Param("", "----", "range"),
     },
+    example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def clear(target: Ref) -> None:
     """Clear the contents of a range of cells in Numbers. DANGEROUS, destroys.
 
     Args:
-        target: Which range to clear.
+        target: Which range.
     """
     return APP.call(clear, target=target)
 
@@ -522,12 +574,13 @@ def clear(target: Ref) -> None:
     params={
         "target": Param("", "----", "range"),
     },
+    example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def merge(target: Ref) -> None:
     """Merge the cells of a range in Numbers into one. MODIFY, changes something.
 
     Args:
-        target: Which range to merge.
+        target: Which range.
     """
     return APP.call(merge, target=target)
 
@@ -541,6 +594,10 @@ def merge(target: Ref) -> None:
         "direction": Param("direction", "NMsd", "NMSD"),
         "in_rows": Param("in rows", "NMCr", "range", "inRows"),
     },
+    example={
+        "target": "documents[0].activeSheet.tables[0]",
+        "by": "documents[0].activeSheet.tables[0].columns[0]",
+    },
 )
 def sort(
     target: Ref, *, by: Ref, direction: Nmsd | None = None, in_rows: Ref | None = None
@@ -548,7 +605,7 @@ def sort(
     """Sort a table in Numbers by a column. MODIFY, changes something.
 
     Args:
-        target: Which table to sort.
+        target: Which table.
         by: Which column to sort by.
         direction: Whether to sort up or down.
         in_rows: The rows to sort, all if left out.
@@ -562,12 +619,13 @@ def sort(
     params={
         "target": Param("", "----", "range"),
     },
+    example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def unmerge(target: Ref) -> None:
     """Split the merged cells of a range in Numbers. MODIFY, changes something.
 
     Args:
-        target: Which range to unmerge.
+        target: Which range.
     """
     return APP.call(unmerge, target=target)
 
@@ -578,12 +636,13 @@ def unmerge(target: Ref) -> None:
     params={
         "target": Param("", "----", "table"),
     },
+    example={"target": "documents[0].activeSheet.tables[0]"},
 )
 def transpose(target: Ref) -> None:
     """Exchange the rows and columns of a table in Numbers. MODIFY, changes something.
 
     Args:
-        target: Which table to transpose.
+        target: Which table.
     """
     return APP.call(transpose, target=target)
 
@@ -597,6 +656,7 @@ def transpose(target: Ref) -> None:
         "as_": Param("as", "exft", "export format"),
         "with_properties": Param("with properties", "expr", "export options", "withProperties"),
     },
+    example={"target": "documents[0]", "to": "~/Documents/example.txt", "as_": "PDF"},
 )
 def export(
     target: Ref, *, to: str, as_: ExportFormat, with_properties: Mapping[str, Any] | None = None
@@ -604,7 +664,7 @@ def export(
     """Export a document of Numbers to a file. MODIFY, makes something new.
 
     Args:
-        target: Which document to export.
+        target: Which document.
         to: Where to export.
         as_: The file format to write.
         with_properties: Settings to use, by name.
@@ -620,12 +680,13 @@ def export(
         "target": Param("", "----", "range"),
     },
     result="specifier",
+    example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_column_after(target: Ref) -> Ref:
     """Add a column after a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
-        target: Which range to add a column after.
+        target: Which range.
 
     Returns:
         The answer, an object.
@@ -641,12 +702,13 @@ def add_column_after(target: Ref) -> Ref:
         "target": Param("", "----", "range"),
     },
     result="specifier",
+    example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_column_before(target: Ref) -> Ref:
     """Add a column before a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
-        target: Which range to add a column before.
+        target: Which range.
 
     Returns:
         The answer, an object.
@@ -662,12 +724,13 @@ def add_column_before(target: Ref) -> Ref:
         "target": Param("", "----", "range"),
     },
     result="specifier",
+    example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_row_above(target: Ref) -> Ref:
     """Add a row above a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
-        target: Which range to add a row above.
+        target: Which range.
 
     Returns:
         The answer, an object.
@@ -683,12 +746,13 @@ def add_row_above(target: Ref) -> Ref:
         "target": Param("", "----", "range"),
     },
     result="specifier",
+    example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_row_below(target: Ref) -> Ref:
     """Add a row below a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
-        target: Which range to add a row below.
+        target: Which range.
 
     Returns:
         The answer, an object.
@@ -702,12 +766,13 @@ def add_row_below(target: Ref) -> Ref:
     params={
         "target": Param("", "----", "range"),
     },
+    example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def remove(target: Ref) -> None:
     """Remove rows or columns of a range in Numbers. DANGEROUS, deletes.
 
     Args:
-        target: Which range to remove.
+        target: Which range.
     """
     return APP.call(remove, target=target)
 
@@ -738,12 +803,13 @@ def list_documents() -> ListOf[Mapping[str, Any]]:
     },
     result="list of record",
     bind={"element": "sheet", "of": "$document", "properties": ["name"]},
+    example={"document": "documents[0]"},
 )
 def list_sheets(document: Ref) -> ListOf[Mapping[str, Any]]:
     """List the sheets of a document. SAFE, reads.
 
     Args:
-        document: Which document to look in.
+        document: The document to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -760,12 +826,13 @@ def list_sheets(document: Ref) -> ListOf[Mapping[str, Any]]:
     },
     result="list of record",
     bind={"element": "table", "of": "$sheet", "properties": ["name", "row count", "column count"]},
+    example={"sheet": "documents[0].sheets[0]"},
 )
 def list_tables(sheet: Ref) -> ListOf[Mapping[str, Any]]:
     """List the tables of a sheet. SAFE, reads.
 
     Args:
-        sheet: Which sheet to look in.
+        sheet: The sheet to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -782,6 +849,7 @@ def list_tables(sheet: Ref) -> ListOf[Mapping[str, Any]]:
     },
     result="any",
     bind={"target": "$cell", "properties": ["value", "formatted value", "formula"]},
+    example={"cell": "documents[0].activeSheet.tables[0].cells[0]"},
 )
 def read_cell(cell: Ref) -> Any:
     """Return value and formula of a cell. SAFE, reads.
@@ -804,6 +872,7 @@ def read_cell(cell: Ref) -> Any:
         "value": Param("", "", "text | number"),
     },
     bind={"target": "$cell", "properties": {"value": "$value"}},
+    example={"cell": "documents[0].activeSheet.tables[0].cells[0]", "value": "example"},
 )
 def write_cell(cell: Ref, *, value: str | float) -> None:
     """Put a value or a formula into a cell. MODIFY, sets value.
@@ -825,12 +894,13 @@ def write_cell(cell: Ref, *, value: str | float) -> None:
     },
     result="list of record",
     bind={"element": "cell", "of": "$table", "properties": ["name", "value"], "limit": "$limit"},
+    example={"table": "documents[0].activeSheet.tables[0]"},
 )
 def list_cells(table: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
     """List the cells of a table with their values. SAFE, reads.
 
     Args:
-        table: Which table to look in.
+        table: The table to look in.
         limit: The most rows to return.
 
     Returns:
@@ -848,12 +918,13 @@ def list_cells(table: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, A
     },
     result="integer",
     bind={"element": "row", "of": "$table"},
+    example={"table": "documents[0].activeSheet.tables[0]"},
 )
 def count_rows(table: Ref) -> int:
     """Count the rows of a table. SAFE, reads.
 
     Args:
-        table: Which table to look in.
+        table: The table to look in.
 
     Returns:
         How many there are.
@@ -870,12 +941,13 @@ def count_rows(table: Ref) -> int:
     },
     result="specifier",
     bind={"target": "$row"},
+    example={"row": "documents[0].activeSheet.tables[0].rows[0]"},
 )
 def add_row(row: Ref) -> Ref:
     """Add an empty row below a row. MODIFY, makes something new.
 
     Args:
-        row: Which row to act on.
+        row: Which row to run add_row_below.
 
     Returns:
         The answer, an object.
@@ -893,13 +965,14 @@ def add_row(row: Ref) -> Ref:
     },
     result="specifier",
     bind={"element": "sheet", "at": "$document", "properties": {"name": "$name"}},
+    example={"document": "documents[0]", "name": "example"},
 )
 def add_sheet(document: Ref, *, name: str) -> Ref:
     """Add a sheet to a document. MODIFY, makes something new.
 
     Args:
-        document: Which document to put it in.
-        name: The name to give it.
+        document: The document to put it in.
+        name: The name of the new sheet.
 
     Returns:
         Reference to what was made.
@@ -916,13 +989,14 @@ def add_sheet(document: Ref, *, name: str) -> Ref:
         "file": Param("", "", "file"),
     },
     bind={"target": "$document", "to": "$file", "as_": "PDF"},
+    example={"document": "documents[0]", "file": "~/Documents/example.txt"},
 )
 def export_pdf(document: Ref, *, file: str) -> None:
     """Export a document as a PDF file. MODIFY, makes something new.
 
     Args:
-        document: Which document to act on.
-        file: Which file to put it in.
+        document: Which document to export.
+        file: The file to put it in.
     """
     return APP.call(export_pdf, document=document, file=file)
 
@@ -1213,8 +1287,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'templates[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        'documents[0].sheets[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
@@ -1222,12 +1298,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
         '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Class of the '
         'objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
@@ -1235,13 +1314,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
         '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Class of the '
         'objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
@@ -1249,19 +1328,20 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Class of the '
         'objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as templates[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"target": {"type": "string", "description": "Which object to change, such as documents[0].sheets[0]"}, '
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -1271,22 +1351,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["Numbers"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -1295,10 +1374,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
         'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
-        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1309,48 +1386,46 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'templates[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
+        'documents[0].sheets[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'templates[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as templates[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
+        'documents[0].sheets[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The object to look for, a reference"}'
+        '"target": {"type": "string", "description": "Which object, such as documents[0].sheets[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'templates[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as templates[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
+        'documents[0].sheets[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "clear": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which range to clear, such as documents[0].activeSheet.tables[0].ranges[0]"}'
+        '"target": {"type": "string", "description": "Which range, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "merge": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which range to merge, such as documents[0].activeSheet.tables[0].ranges[0]"}'
+        '"target": {"type": "string", "description": "Which range, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "sort": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which table to sort, such as documents[0].activeSheet.tables[0]"}, '
+        '"target": {"type": "string", "description": "Which table, such as documents[0].activeSheet.tables[0]"}, '
         '"by": {"type": "string", "description": "Which column to sort by, such as documents[0].activeSheet.tables[0].columns[0]"}, '
         '"direction": {"type": "string", "enum": ["ascending", "descending"], "description": "Whether to sort up or down"}, '
         '"in_rows": {"type": "string", "description": "The rows to sort, all if left out"}'
@@ -1358,17 +1433,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "unmerge": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which range to unmerge, such as documents[0].activeSheet.tables[0].ranges[0]"}'
+        '"target": {"type": "string", "description": "Which range, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "transpose": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which table to transpose, such as documents[0].activeSheet.tables[0]"}'
+        '"target": {"type": "string", "description": "Which table, such as documents[0].activeSheet.tables[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "export": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which document to export, such as documents[0]"}, '
+        '"target": {"type": "string", "description": "Which document, such as documents[0]"}, '
         '"to": {"type": "string", "description": "Where to export, an absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"], "description": "The file format to write"}, '
         '"with_properties": {"type": "object", "properties": {"exclude_summary_worksheet": {"type": "boolean"}, "password": {"type": "string"}, '
@@ -1378,43 +1453,39 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_column_after": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which range to add a column after, such as documents[0].activeSheet.tables[0].ranges[0]"}'
+        '"target": {"type": "string", "description": "Which range, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "add_column_before": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which range to add a column before, such as documents[0].activeSheet.tables[0].ranges[0]"}'
+        '"target": {"type": "string", "description": "Which range, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "add_row_above": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which range to add a row above, such as documents[0].activeSheet.tables[0].ranges[0]"}'
+        '"target": {"type": "string", "description": "Which range, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "add_row_below": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which range to add a row below, such as documents[0].activeSheet.tables[0].ranges[0]"}'
+        '"target": {"type": "string", "description": "Which range, such as documents[0].activeSheet.tables[0].ranges[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "remove": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which range to remove, such as documents[0].activeSheet.tables[0].rows[0]"}'
+        '"target": {"type": "string", "description": "Which range, such as documents[0].activeSheet.tables[0].rows[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list_documents": Schema(
@@ -1423,12 +1494,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_sheets": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Which document to look in, such as documents[0]"}'
+        '"document": {"type": "string", "description": "The document to look in, such as documents[0]"}'
         '}, "required": ["document"], "additionalProperties": false}',
     ),
     "list_tables": Schema(
         '{"type": "object", "properties": {'
-        '"sheet": {"type": "string", "description": "Which sheet to look in, such as documents[0].sheets[0]"}'
+        '"sheet": {"type": "string", "description": "The sheet to look in, such as documents[0].sheets[0]"}'
         '}, "required": ["sheet"], "additionalProperties": false}',
     ),
     "read_cell": Schema(
@@ -1444,42 +1515,44 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_cells": Schema(
         '{"type": "object", "properties": {'
-        '"table": {"type": "string", "description": "Which table to look in, such as documents[0].activeSheet.tables[0]"}, '
+        '"table": {"type": "string", "description": "The table to look in, such as documents[0].activeSheet.tables[0]"}, '
         '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "required": ["table"], "additionalProperties": false}',
     ),
     "count_rows": Schema(
         '{"type": "object", "properties": {'
-        '"table": {"type": "string", "description": "Which table to look in, such as documents[0].activeSheet.tables[0]"}'
+        '"table": {"type": "string", "description": "The table to look in, such as documents[0].activeSheet.tables[0]"}'
         '}, "required": ["table"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "add_row": Schema(
         '{"type": "object", "properties": {'
-        '"row": {"type": "string", "description": "Which row to act on, such as documents[0].activeSheet.tables[0].rows[0]"}'
+        '"row": {"type": "string", "description": "Which row to run add_row_below, such as documents[0].activeSheet.tables[0].rows[0]"}'
         '}, "required": ["row"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "add_sheet": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Which document to put it in, such as documents[0]"}, '
-        '"name": {"type": "string", "description": "The name to give it"}'
+        '"document": {"type": "string", "description": "The document to put it in, such as documents[0]"}, '
+        '"name": {"type": "string", "description": "The name of the new sheet"}'
         '}, "required": ["document", "name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "export_pdf": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Which document to act on, such as documents[0]"}, '
-        '"file": {"type": "string", "description": "Which file to put it in, an absolute path or ~"}'
+        '"document": {"type": "string", "description": "Which document to export, such as documents[0]"}, '
+        '"file": {"type": "string", "description": "The file to put it in, an absolute path or ~"}'
         '}, "required": ["document", "file"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .numbers_objects import *
+else:
+    __getattr__ = objects(__name__)

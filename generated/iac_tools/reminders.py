@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/reminders.toml or the templates, then run `nox -
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -97,20 +98,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "reminders[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Reminders, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -125,8 +137,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "reminder"},
 )
 def list(
     element: ClassName,
@@ -137,18 +153,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Reminders, filtered, with the properties named. Each row has its
     reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -162,6 +184,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -173,23 +198,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "reminder"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Reminders, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -201,15 +233,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "reminder"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in Reminders. Returns its reference. MODIFY, makes something new.
@@ -217,13 +252,16 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -234,16 +272,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "reminders[0]", "properties": {"name": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Reminders. SAFE to MODIFY, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -253,6 +296,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Reminders. MODIFY, opens a document.
@@ -274,6 +318,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "reminders[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -281,7 +326,7 @@ def close(
     """Close documents, windows or tabs of Reminders. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which documents or windows to close.
+        target: Which documents or windows.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -296,6 +341,7 @@ def close(
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "saveable file format"),
     },
+    example={"target": "reminders[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -303,7 +349,7 @@ def save(
     """Save documents of Reminders. MODIFY, writes a file.
 
     Args:
-        target: Which documents or windows to save.
+        target: Which documents or windows.
         in_: Where to save it.
         as_: The file format to write.
     """
@@ -318,6 +364,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -359,12 +406,13 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "reminders[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Reminders. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -378,6 +426,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "reminders[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -388,7 +437,7 @@ def duplicate(
     """Duplicate objects of Reminders. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -399,15 +448,16 @@ def duplicate(
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "reminders[0]"},
 )
-def exists(target: Any) -> bool:
+def exists(target: Ref) -> bool:
     """Say whether an object exists in Reminders. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -422,12 +472,13 @@ def exists(target: Any) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "reminders[0]", "to": "lists[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Reminders to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -440,12 +491,13 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
         "target": Param("", "----", "list | reminder"),
     },
     result="list | reminder",
+    example={"target": "lists[0]"},
 )
 def show(target: Ref) -> Ref:
     """Show a list or a reminder in the app Reminders. SAFE, changes the view only.
 
     Args:
-        target: Which list or reminder to show.
+        target: Which list or reminder.
 
     Returns:
         The answer, a list or a reminder.
@@ -472,7 +524,7 @@ def list_open(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
     """List the reminders that are not completed, of one list or all. SAFE, reads.
 
     Args:
-        list: Which list to look in.
+        list: The list to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -496,6 +548,7 @@ def list_open(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
         "at": "$list",
         "properties": {"name": "$name", "body": "$body", "due date": "$due"},
     },
+    example={"name": "example"},
 )
 def make_reminder(
     name: str, *, body: str | None = None, due: str | None = None, list: Ref | None = None
@@ -503,10 +556,10 @@ def make_reminder(
     """Make a reminder, in a list or the default one. MODIFY, makes something new.
 
     Args:
-        name: The name to give it.
-        body: The text to give it.
+        name: The name of the new reminder.
+        body: The text in it.
         due: When it is due.
-        list: Which list to put it in.
+        list: The list to put it in.
 
     Returns:
         Reference to what was made.
@@ -522,12 +575,13 @@ def make_reminder(
         "reminder": Param("", "", "reminder"),
     },
     bind={"target": "$reminder", "properties": {"completed": True}},
+    example={"reminder": "reminders[0]"},
 )
 def complete(reminder: Ref) -> None:
     """Mark a reminder as completed. MODIFY, sets completed.
 
     Args:
-        reminder: Which reminder to act on.
+        reminder: Which reminder to change.
     """
     return APP.call(complete, reminder=reminder)
 
@@ -562,6 +616,7 @@ def list_lists() -> ListOf[Mapping[str, Any]]:
         "where": {"completed": False, "due date": {"<": "$before"}},
         "properties": ["name", "due date", "priority"],
     },
+    example={"before": "2026-03-01T09:30:00Z"},
 )
 def list_due(before: str) -> ListOf[Mapping[str, Any]]:
     """List the open reminders that are due before a time. SAFE, reads.
@@ -588,6 +643,7 @@ def list_due(before: str) -> ListOf[Mapping[str, Any]]:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "due date", "completed"],
     },
+    example={"text": "example"},
 )
 def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
     """List the reminders whose name contains some words. SAFE, reads.
@@ -610,12 +666,13 @@ def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
         "due": Param("", "", "date"),
     },
     bind={"target": "$reminder", "properties": {"due date": "$due"}},
+    example={"reminder": "reminders[0]", "due": "2026-03-01T09:30:00Z"},
 )
 def set_due(reminder: Ref, *, due: str) -> None:
     """Give a reminder another due date. MODIFY, sets due date.
 
     Args:
-        reminder: Which reminder to act on.
+        reminder: Which reminder to change.
         due: When it is due.
     """
     return APP.call(set_due, reminder=reminder, due=due)
@@ -630,12 +687,13 @@ def set_due(reminder: Ref, *, due: str) -> None:
         "priority": Param("", "", "integer"),
     },
     bind={"target": "$reminder", "properties": {"priority": "$priority"}},
+    example={"reminder": "reminders[0]", "priority": 1},
 )
 def set_priority(reminder: Ref, *, priority: int) -> None:
     """Give a reminder a priority. MODIFY, sets priority.
 
     Args:
-        reminder: Which reminder to act on.
+        reminder: Which reminder to change.
         priority: 0 none, 1 to 4 high, 5 medium, 6 to 9 low.
     """
     return APP.call(set_priority, reminder=reminder, priority=priority)
@@ -655,7 +713,7 @@ def count_open(*, list: Ref | None = None) -> int:
     """Count the reminders that are not completed, of one list or all. SAFE, reads.
 
     Args:
-        list: Which list to look in.
+        list: The list to look in.
 
     Returns:
         How many there are.
@@ -672,12 +730,13 @@ def count_open(*, list: Ref | None = None) -> int:
     },
     result="specifier",
     bind={"element": "list", "properties": {"name": "$name"}},
+    example={"name": "example"},
 )
 def make_list(name: str) -> Ref:
     """Make a list of reminders. MODIFY, makes something new.
 
     Args:
-        name: The name to give it.
+        name: The name of the new list.
 
     Returns:
         Reference to what was made.
@@ -790,48 +849,54 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'reminders[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as reminders[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -841,22 +906,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -865,10 +929,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
         'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
-        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -879,64 +941,57 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'reminders[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as reminders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'reminders[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as reminders[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as lists[0]"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The object to look for, a reference"}'
+        '"target": {"type": "string", "description": "Which object, such as reminders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'reminders[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as reminders[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as lists[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "show": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which list or reminder to show, such as accounts[0]"}'
+        '"target": {"type": "string", "description": "Which list or reminder, such as accounts[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "list_open": Schema(
         '{"type": "object", "properties": {'
-        '"list": {"type": "string", "description": "Which list to look in, such as lists[0]"}'
+        '"list": {"type": "string", "description": "The list to look in, such as lists[0]"}'
         '}, "additionalProperties": false}',
     ),
     "make_reminder": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "The name to give it"}, '
-        '"body": {"type": "string", "description": "The text to give it"}, '
+        '"name": {"type": "string", "description": "The name of the new reminder"}, '
+        '"body": {"type": "string", "description": "The text in it"}, '
         '"due": {"type": "string", "format": "date-time", "description": "When it is due, in ISO 8601"}, '
-        '"list": {"type": "string", "description": "Which list to put it in, such as lists[0]"}'
+        '"list": {"type": "string", "description": "The list to put it in, such as lists[0]"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "complete": Schema(
         '{"type": "object", "properties": {'
-        '"reminder": {"type": "string", "description": "Which reminder to act on, such as reminders[0]"}'
+        '"reminder": {"type": "string", "description": "Which reminder to change, such as reminders[0]"}'
         '}, "required": ["reminder"], "additionalProperties": false}',
     ),
     "list_lists": Schema(
@@ -955,32 +1010,35 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_due": Schema(
         '{"type": "object", "properties": {'
-        '"reminder": {"type": "string", "description": "Which reminder to act on, such as reminders[0]"}, '
+        '"reminder": {"type": "string", "description": "Which reminder to change, such as reminders[0]"}, '
         '"due": {"type": "string", "format": "date-time", "description": "When it is due, in ISO 8601"}'
         '}, "required": ["reminder", "due"], "additionalProperties": false}',
     ),
     "set_priority": Schema(
         '{"type": "object", "properties": {'
-        '"reminder": {"type": "string", "description": "Which reminder to act on, such as reminders[0]"}, '
+        '"reminder": {"type": "string", "description": "Which reminder to change, such as reminders[0]"}, '
         '"priority": {"type": "integer", "description": "0 none, 1 to 4 high, 5 medium, 6 to 9 low"}'
         '}, "required": ["reminder", "priority"], "additionalProperties": false}',
     ),
     "count_open": Schema(
         '{"type": "object", "properties": {'
-        '"list": {"type": "string", "description": "Which list to look in, such as lists[0]"}'
+        '"list": {"type": "string", "description": "The list to look in, such as lists[0]"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make_list": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "The name to give it"}'
+        '"name": {"type": "string", "description": "The name of the new list"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
 }
+
+if TYPE_CHECKING:
+    from .reminders_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/shortcuts.toml or the templates, then run `nox -
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -85,20 +86,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "shortcuts[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Shortcuts, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -113,8 +125,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "shortcut"},
 )
 def list(
     element: ClassName,
@@ -125,18 +141,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Shortcuts, filtered, with the properties named. Each row has its
     reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -150,6 +172,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -161,23 +186,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "shortcut"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Shortcuts, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -188,15 +220,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "shortcut"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in Shortcuts. Returns its reference. MODIFY, makes something new.
@@ -204,13 +239,16 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -221,16 +259,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "folders[0]", "properties": {"name": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Shortcuts. SAFE to MODIFY, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -240,6 +283,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Shortcuts. DANGEROUS, opening may run what is opened.
@@ -261,6 +305,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "shortcuts[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -268,7 +313,7 @@ def close(
     """Close documents, windows or tabs of Shortcuts. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which documents or windows to close.
+        target: Which documents or windows.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -283,12 +328,13 @@ def close(
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "any"),
     },
+    example={"target": "shortcuts[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) -> None:
     """Save documents of Shortcuts. MODIFY, writes a file.
 
     Args:
-        target: Which documents or windows to save.
+        target: Which documents or windows.
         in_: Where to save it.
         as_: The file format to write.
     """
@@ -303,6 +349,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -344,12 +391,13 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "shortcuts[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Shortcuts. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -362,6 +410,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "shortcuts[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -372,7 +421,7 @@ def duplicate(
     """Duplicate objects of Shortcuts. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -383,15 +432,16 @@ def duplicate(
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "shortcuts[0]"},
 )
-def exists(target: Any) -> bool:
+def exists(target: Ref) -> bool:
     """Say whether an object exists in Shortcuts. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -406,12 +456,13 @@ def exists(target: Any) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "shortcuts[0]", "to": "folders[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Shortcuts to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -425,13 +476,14 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
         "with_input": Param("with input", "inpt", "any", "withInput"),
     },
     result="any",
+    example={"shortcut": "shortcuts[0]"},
 )
 def run(shortcut: Ref, *, with_input: Any = None) -> Any:
     """Run a shortcut, with input or without. DANGEROUS, a shortcut may do anything, shell commands
     included.
 
     Args:
-        shortcut: Which shortcut to run.
+        shortcut: Which shortcut.
         with_input: What the shortcut gets as its input.
 
     Returns:
@@ -504,6 +556,7 @@ def count_shortcuts() -> int:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "subtitle"],
     },
+    example={"text": "example"},
 )
 def find_shortcuts(text: str) -> ListOf[Mapping[str, Any]]:
     """List the shortcuts whose name contains some words. SAFE, reads.
@@ -526,12 +579,13 @@ def find_shortcuts(text: str) -> ListOf[Mapping[str, Any]]:
     },
     result="list of record",
     bind={"element": "shortcut", "of": "$folder", "properties": ["name", "subtitle"]},
+    example={"folder": "folders[0]"},
 )
 def list_in_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
     """List the shortcuts of a folder. SAFE, reads.
 
     Args:
-        folder: Which folder to look in.
+        folder: The folder to look in.
 
     Returns:
         A row an object, its reference under ref.
@@ -572,12 +626,13 @@ def list_with_input() -> ListOf[Mapping[str, Any]]:
         "target": "$shortcut",
         "properties": ["name", "subtitle", "folder", "accepts input", "action count"],
     },
+    example={"shortcut": "shortcuts[0]"},
 )
 def read_shortcut(shortcut: Ref) -> Any:
     """Return what is known of a shortcut. SAFE, reads.
 
     Args:
-        shortcut: Which shortcut to act on.
+        shortcut: Which shortcut to read.
 
     Returns:
         The value, or the properties by name.
@@ -595,6 +650,7 @@ def read_shortcut(shortcut: Ref) -> Any:
     },
     result="any",
     bind={"shortcut": "$shortcut", "with_input": "$text"},
+    example={"shortcut": "shortcuts[0]", "text": "example"},
 )
 def run_with_text(shortcut: Ref, *, text: str) -> Any:
     """Run a shortcut with some text as its input. DANGEROUS, a shortcut may do anything, shell
@@ -602,7 +658,7 @@ def run_with_text(shortcut: Ref, *, text: str) -> Any:
 
     Args:
         shortcut: The shortcut to use.
-        text: The words to use.
+        text: The text to use.
 
     Returns:
         The answer, a value.
@@ -693,48 +749,54 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'shortcuts[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as shortcuts[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -744,35 +806,32 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
-        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": "The '
-        'file format to write"}'
+        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
+        '"description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
         'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
-        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -783,40 +842,35 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'shortcuts[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as shortcuts[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'shortcuts[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as shortcuts[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The object to look for, a reference"}'
+        '"target": {"type": "string", "description": "Which object, such as shortcuts[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'shortcuts[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as shortcuts[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "run": Schema(
         '{"type": "object", "properties": {'
-        '"shortcut": {"type": "string", "description": "Which shortcut to run, such as shortcuts[0]"}, '
-        '"with_input": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "What the shortcut gets as its input"}'
+        '"shortcut": {"type": "string", "description": "Which shortcut, such as shortcuts[0]"}, '
+        '"with_input": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "What the shortcut gets as its input"}'
         '}, "required": ["shortcut"], "additionalProperties": false}',
     ),
     "list_shortcuts": Schema(
@@ -831,9 +885,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "find_shortcuts": Schema(
         '{"type": "object", "properties": {'
@@ -842,7 +895,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_in_folder": Schema(
         '{"type": "object", "properties": {'
-        '"folder": {"type": "string", "description": "Which folder to look in, such as folders[0]"}'
+        '"folder": {"type": "string", "description": "The folder to look in, such as folders[0]"}'
         '}, "required": ["folder"], "additionalProperties": false}',
     ),
     "list_with_input": Schema(
@@ -851,13 +904,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "read_shortcut": Schema(
         '{"type": "object", "properties": {'
-        '"shortcut": {"type": "string", "description": "Which shortcut to act on, such as shortcuts[0]"}'
+        '"shortcut": {"type": "string", "description": "Which shortcut to read, such as shortcuts[0]"}'
         '}, "required": ["shortcut"], "additionalProperties": false}',
     ),
     "run_with_text": Schema(
         '{"type": "object", "properties": {'
         '"shortcut": {"type": "string", "description": "The shortcut to use, such as shortcuts[0]"}, '
-        '"text": {"type": "string", "description": "The words to use"}'
+        '"text": {"type": "string", "description": "The text to use"}'
         '}, "required": ["shortcut", "text"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .shortcuts_objects import *
+else:
+    __getattr__ = objects(__name__)

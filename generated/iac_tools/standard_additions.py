@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/standard_additions.toml or the templates, then r
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -17,6 +17,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -331,6 +332,7 @@ def choose_folder(
         ),
     },
     result="list of number|text",
+    example={"target": ["example"]},
 )
 def choose_from_list(
     target: ListOf[str | float],
@@ -406,7 +408,9 @@ def choose_remote_application(
     },
     result="URL",
 )
-def choose_url(*, showing: ListOf[Essv] | None = None, editable_url: bool | None = None) -> Ref:
+def choose_url(
+    *, showing: ListOf[Essv] | None = None, editable_url: bool | None = None
+) -> Mapping[str, Any]:
     """Let the user choose the URL of a server. MODIFY, asks the user.
 
     Args:
@@ -449,6 +453,7 @@ def delay(target: float | None = None) -> None:
         "giving_up_after": Param("giving up after", "givu", "integer", "givingUpAfter"),
     },
     result="alert reply",
+    example={"target": "example"},
 )
 def display_alert(
     target: str,
@@ -503,6 +508,7 @@ def display_alert(
         "giving_up_after": Param("giving up after", "givu", "integer", "givingUpAfter"),
     },
     result="dialog reply",
+    example={"target": "example"},
 )
 def display_dialog(
     target: str,
@@ -600,6 +606,7 @@ def display_notification(
         ),
         "saving_to": Param("saving to", "stof", "any", "savingTo"),
     },
+    example={"text": "example"},
 )
 def say(
     text: str,
@@ -652,6 +659,7 @@ def say(
         "size": Param("size", "ptsz", "boolean"),
     },
     result="file information",
+    example={"target": "~/Documents/example.txt"},
 )
 def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
     """Return what is known of a file or folder. SAFE, reads.
@@ -691,6 +699,7 @@ def list_disks() -> ListOf[str]:
         "invisibles": Param("invisibles", "lfiv", "boolean"),
     },
     result="list of text",
+    example={"target": "~/Documents/example.txt"},
 )
 def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
     """Return the names of what is in a folder. SAFE, reads.
@@ -717,6 +726,7 @@ def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
         "with_password": Param("with password", "PASS", "text", "withPassword"),
     },
     result="file",
+    example={"target": "example", "on_server": "example"},
 )
 def mount_volume(
     target: str,
@@ -759,6 +769,7 @@ def mount_volume(
         "folder_creation": Param("folder creation", "crfl", "boolean", "folderCreation"),
     },
     result="text | file",
+    example={"target": "frontmost application"},
 )
 def path_to(
     target: Any,
@@ -791,6 +802,7 @@ def path_to(
         "in_directory": Param("in directory", "in D", "text", "inDirectory"),
     },
     result="file",
+    example={"target": "example"},
 )
 def path_to_resource(
     target: str, *, in_bundle: str | None = None, in_directory: str | None = None
@@ -816,6 +828,7 @@ def path_to_resource(
         "target": Param("", "----", "integer"),
     },
     result="text",
+    example={"target": 1},
 )
 def ascii_character(target: int) -> str:
     """Return the character of a code. SAFE, reads.
@@ -837,6 +850,7 @@ def ascii_character(target: int) -> str:
         "target": Param("", "----", "text"),
     },
     result="integer",
+    example={"target": "example"},
 )
 def ascii_number(target: str) -> int:
     """Return the code of a character. SAFE, reads.
@@ -860,6 +874,7 @@ def ascii_number(target: str) -> int:
         "in_bundle": Param("in bundle", "in B", "file", "inBundle"),
     },
     result="text",
+    example={"target": "example"},
 )
 def localized_string(
     target: str, *, from_table: str | None = None, in_bundle: str | None = None
@@ -885,6 +900,7 @@ def localized_string(
         "in_": Param("in", "psin", "text"),
     },
     result="integer",
+    example={"of": "example", "in_": "example"},
 )
 def offset(*, of: str, in_: str) -> int:
     """Return where a text stands in another one, 0 for nowhere. SAFE, reads.
@@ -907,6 +923,7 @@ def offset(*, of: str, in_: str) -> int:
         "in_": Param("in", "in  ", "integer"),
     },
     result="text",
+    example={"target": "example"},
 )
 def summarize(target: str, *, in_: int | None = None) -> str:
     """Summarize a text or a text file. SAFE, reads.
@@ -928,6 +945,7 @@ def summarize(target: str, *, in_: int | None = None) -> str:
     params={
         "target": Param("", "----", "any"),
     },
+    example={"target": "application"},
 )
 def set_the_clipboard_to(target: Any) -> None:
     """Set the clipboard, to text or another value. MODIFY, edits or uses the clipboard.
@@ -966,9 +984,9 @@ def the_clipboard(*, as_: str | None = None) -> Any:
     params={
         "for_": Param("for", "for ", "type"),
     },
-    result="list of any",
+    result="list of list of any",
 )
-def clipboard_info(*, for_: str | None = None) -> ListOf[Any]:
+def clipboard_info(*, for_: str | None = None) -> ListOf[ListOf[Any]]:
     """Return the types and sizes of what is on the clipboard. SAFE, reads.
 
     Args:
@@ -989,6 +1007,7 @@ def clipboard_info(*, for_: str | None = None) -> ListOf[Any]:
         "write_permission": Param("write permission", "perm", "boolean", "writePermission"),
     },
     result="integer",
+    example={"target": "~/Documents/example.txt"},
 )
 def open_for_access(target: str, *, write_permission: bool | None = None) -> int:
     """Open a file for reading or writing. Returns its number. MODIFY, opens a file.
@@ -1010,6 +1029,7 @@ def open_for_access(target: str, *, write_permission: bool | None = None) -> int
     params={
         "target": Param("", "----", "any"),
     },
+    example={"target": "application"},
 )
 def close_access(target: Any) -> None:
     """Close a file after access. SAFE, reads.
@@ -1035,6 +1055,7 @@ def close_access(target: Any) -> None:
         "as_": Param("as", "as  ", "type"),
     },
     result="any",
+    example={"target": "application"},
 )
 def read(
     target: Any,
@@ -1088,6 +1109,7 @@ def read(
         "for_": Param("for", "nmwr", "integer"),
         "as_": Param("as", "as  ", "type"),
     },
+    example={"target": "application", "to": "application"},
 )
 def write(
     target: Any,
@@ -1117,6 +1139,7 @@ def write(
         "target": Param("", "----", "any"),
     },
     result="integer",
+    example={"target": "application"},
 )
 def get_eof(target: Any) -> int:
     """Return the length of a file in bytes. SAFE, reads.
@@ -1138,6 +1161,7 @@ def get_eof(target: Any) -> int:
         "target": Param("", "----", "any"),
         "to": Param("to", "set2", "integer"),
     },
+    example={"target": "application", "to": 1},
 )
 def set_eof(target: Any, *, to: int) -> None:
     """Set the length of a file in bytes. DANGEROUS, writes any file.
@@ -1157,6 +1181,7 @@ def set_eof(target: Any, *, to: int) -> None:
         "target": Param("", "----", "file"),
     },
     result="any",
+    example={"target": "~/Documents/example.txt"},
 )
 def load_script(target: str) -> Any:
     """Load a compiled script from a file. DANGEROUS, runs code.
@@ -1203,6 +1228,7 @@ def store_script(
         "in_": Param("in", "scsy", "text"),
     },
     result="any",
+    example={"target": "application"},
 )
 def run_script(
     target: Any, *, with_parameters: ListOf[Any] | None = None, in_: str | None = None
@@ -1270,6 +1296,7 @@ def current_date() -> str:
         ),
     },
     result="text",
+    example={"command": "example"},
 )
 def do_shell_script(
     command: str,
@@ -1364,6 +1391,7 @@ def random_number(
         "rounding": Param("rounding", "dire", "olie"),
     },
     result="integer",
+    example={"target": 1.5},
 )
 def round(target: float, *, rounding: Olie | None = None) -> int:
     """Round a number to a whole one. SAFE, reads.
@@ -1502,12 +1530,13 @@ def open_location(target: str | None = None, *, error_reporting: bool | None = N
         "title": Param("", "", "text"),
     },
     bind={"text": "$text", "with_title": "$title"},
+    example={"text": "example"},
 )
 def notify(text: str, *, title: str | None = None) -> None:
     """Show a notification with a title. SAFE, visible to the user only and gone by itself.
 
     Args:
-        text: The words to use.
+        text: The text to use.
         title: The title to show.
     """
     return APP.call(notify, text=text, title=title)
@@ -1522,6 +1551,7 @@ def notify(text: str, *, title: str | None = None) -> None:
     },
     result="text",
     bind={"command": "$command"},
+    example={"command": "example"},
 )
 def run_shell_command(command: str) -> str:
     """Run a shell command as you, without administrator rights. DANGEROUS, it is the shell.
@@ -1560,12 +1590,13 @@ def get_clipboard_text() -> Any:
         "text": Param("", "", "text"),
     },
     bind={"target": "$text"},
+    example={"text": "example"},
 )
 def set_clipboard_text(text: str) -> None:
     """Put text on the clipboard. MODIFY, edits or uses the clipboard.
 
     Args:
-        text: The words to use.
+        text: The text to use.
     """
     return APP.call(set_clipboard_text, text=text)
 
@@ -1580,6 +1611,7 @@ def set_clipboard_text(text: str) -> None:
     },
     result="dialog reply",
     bind={"target": "$question", "default_answer": "$default"},
+    example={"question": "example", "default": "example"},
 )
 def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     """Ask the user for a line of text. MODIFY, asks the user.
@@ -1603,6 +1635,7 @@ def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     },
     result="dialog reply",
     bind={"target": "$question", "buttons": ["No", "Yes"], "default_button": "Yes"},
+    example={"question": "example"},
 )
 def ask_yes_no(question: str) -> Mapping[str, Any]:
     """Ask the user a question with a Yes and a No button. MODIFY, asks the user.
@@ -1624,6 +1657,7 @@ def ask_yes_no(question: str) -> Mapping[str, Any]:
         "percent": Param("", "", "integer"),
     },
     bind={"output_volume": "$percent"},
+    example={"percent": 1},
 )
 def set_output_volume(percent: int) -> None:
     """Set the sound volume of the Mac. MODIFY, changes a setting.
@@ -1666,6 +1700,7 @@ def unmute() -> None:
         "url": Param("", "", "text"),
     },
     bind={"target": "$url"},
+    example={"url": "example"},
 )
 def open_url(url: str) -> None:
     """Open a URL in the app that is set for it. DANGEROUS, opens a URL of any scheme with any app.
@@ -1946,9 +1981,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"as_": {"type": "string", "description": "Whether to answer an app or an alias"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "choose_color": Schema(
         '{"type": "object", "properties": {'
@@ -1956,9 +1990,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         'and blue, each 0 to 1"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}'
+        "}}",
     ),
     "choose_file": Schema(
         '{"type": "object", "properties": {'
@@ -1970,9 +2003,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "choose_file_name": Schema(
         '{"type": "object", "properties": {'
@@ -1981,9 +2013,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"default_location": {"type": "string", "description": "The folder to start in, an absolute path or ~"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "choose_folder": Schema(
         '{"type": "object", "properties": {'
@@ -1994,9 +2025,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "choose_from_list": Schema(
         '{"type": "object", "properties": {'
@@ -2010,9 +2040,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"empty_selection_allowed": {"type": "boolean", "description": "Whether empty selection is allowed"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"anyOf": [{"type": "number"}, {"type": "string"}]}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"anyOf": [{"type": "number"}, {"type": "string"}]}}'
+        "}}",
     ),
     "choose_remote_application": Schema(
         '{"type": "object", "properties": {'
@@ -2020,19 +2049,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"with_prompt": {"type": "string", "description": "The prompt to show"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "choose_url": Schema(
         '{"type": "object", "properties": {'
         '"showing": {"type": "array", "items": {"type": "string", "enum": ["Web servers", "FTP Servers", "Telnet hosts", "File servers", "News servers", '
         '"Directory services", "Media servers", "Remote applications"]}, "description": "The kinds of servers to show"}, '
         '"editable_url": {"type": "boolean", "description": "Whether the user may change the URL"}'
-        '}, "additionalProperties": false}',
-        '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
         '}, "additionalProperties": false}',
     ),
     "delay": Schema(
@@ -2051,9 +2075,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"giving_up_after": {"type": "integer", "description": "Seconds to wait for an answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}'
+        "}}",
     ),
     "display_dialog": Schema(
         '{"type": "object", "properties": {'
@@ -2069,9 +2092,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
-        '"boolean"}}, "additionalProperties": false}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"boolean"}}, "additionalProperties": false}'
+        "}}",
     ),
     "display_notification": Schema(
         '{"type": "object", "properties": {'
@@ -2092,8 +2114,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"volume": {"type": "number", "description": "The volume of the voice, 0 to 1"}, '
         '"stopping_current_speech": {"type": "boolean", "description": "Whether to stop what is being spoken"}, '
         '"waiting_until_completion": {"type": "boolean", "description": "Whether to wait for its end"}, '
-        '"saving_to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "The sound file to write instead of speaking"}'
+        '"saving_to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The sound file to write instead of speaking"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "info_for": Schema(
@@ -2102,24 +2124,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"size": {"type": "boolean", "description": "Whether to add up its size"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "object", "properties": {"name": {"type": "string"}, "displayed_name": {"type": "string"}, "short_name": {"type": "string"}, '
-        '"name_extension": {"type": "string"}, "bundle_identifier": {"type": "string"}, "type_identifier": {"type": "string"}, "kind": {"type": "string"}, '
-        '"default_application": {"type": "string"}, "creation_date": {"type": "string", "format": "date-time"}, "modification_date": {"type": "string", '
-        '"format": "date-time"}, "file_type": {"type": "string"}, "file_creator": {"type": "string"}, "short_version": {"type": "string"}, "long_version": '
-        '{"type": "string"}, "size": {"type": "integer"}, "alias": {"type": "boolean"}, "folder": {"type": "boolean"}, "package_folder": {"type": '
-        '"boolean"}, "extension_hidden": {"type": "boolean"}, "visible": {"type": "boolean"}, "locked": {"type": "boolean"}, "busy_status": {"type": '
-        '"boolean"}, "folder_window": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}, "width": {"type": "number"}, '
-        '"height": {"type": "number"}}, "required": ["x", "y", "width", "height"], "additionalProperties": false}}, "additionalProperties": false}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "object"}'
+        "}}",
     ),
     "list_disks": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "list_folder": Schema(
         '{"type": "object", "properties": {'
@@ -2127,9 +2140,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "mount_volume": Schema(
         '{"type": "object", "properties": {'
@@ -2140,23 +2152,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"with_password": {"type": "string", "description": "The password to log in with"}'
         '}, "required": ["target", "on_server"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "path_to": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The folder or app, such as desktop"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The folder or app, such as desktop"}, '
         '"as_": {"type": "string", "description": "Whether to answer text or a file"}, '
         '"from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"], "description": "The user '
         'or system that has it"}, '
         '"folder_creation": {"type": "boolean", "description": "Whether to make it where it is missing"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "path_to_resource": Schema(
         '{"type": "object", "properties": {'
@@ -2165,27 +2175,24 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"in_directory": {"type": "string", "description": "The folder of the bundle to look in"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "ascii_character": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "integer", "description": "The code, from 0 to 255"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "ascii_number": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The character to look up"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "localized_string": Schema(
         '{"type": "object", "properties": {'
@@ -2194,9 +2201,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"in_bundle": {"type": "string", "description": "The bundle that has it, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "offset": Schema(
         '{"type": "object", "properties": {'
@@ -2204,9 +2210,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"in_": {"type": "string", "description": "The text to look in"}'
         '}, "required": ["of", "in_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "summarize": Schema(
         '{"type": "object", "properties": {'
@@ -2214,14 +2219,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"in_": {"type": "integer", "description": "How many sentences to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "set_the_clipboard_to": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"What to put on the clipboard"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "What to put on the clipboard"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "the_clipboard": Schema(
@@ -2234,10 +2238,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"for_": {"type": "string", "description": "The only kind to look for"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
-        '"string"}}]}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": '
+        '"array", "items": {"type": "string"}}, {"type": "object"}]}}}'
+        "}}",
     ),
     "open_for_access": Schema(
         '{"type": "object", "properties": {'
@@ -2245,20 +2248,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"write_permission": {"type": "boolean", "description": "Whether to write to it"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "close_access": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The number or path of the file"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The number or path of the file"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "read": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The path or number of the file"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The path or number of the file"}, '
         '"from_": {"type": "integer", "description": "The byte to start at, from 1"}, '
         '"for_": {"type": "integer", "description": "How many bytes to read"}, '
         '"to": {"type": "integer", "description": "The byte to stop at"}, '
@@ -2271,10 +2273,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "write": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The data to write"}, '
-        '"to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": "The '
-        'number or path of the file"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The data to write"}, '
+        '"to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
+        '"description": "The number or path of the file"}, '
         '"starting_at": {"type": "integer", "description": "The byte to start at, from 1"}, '
         '"for_": {"type": "integer", "description": "How many bytes to write"}, '
         '"as_": {"type": "string", "description": "The kind of data to write"}'
@@ -2282,18 +2284,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "get_eof": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The path or number of the file"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The path or number of the file"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set_eof": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The path or number of the file"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The path or number of the file"}, '
         '"to": {"type": "integer", "description": "The new length in bytes"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
@@ -2304,18 +2305,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "store_script": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The script object to store"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The script object to store"}, '
         '"in_": {"type": "string", "description": "The file to write, an absolute path or ~"}, '
         '"replacing": {"type": "string", "enum": ["ask", "yes", "no"], "description": "What to do with an existing file"}'
         '}, "additionalProperties": false}',
     ),
     "run_script": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The source of a script, or its file"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The source of a script, or its file"}, '
         '"with_parameters": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
-        '{"type": "string"}}]}, "description": "What its run handler gets"}, '
+        '{"type": "string"}}, {"type": "object"}]}, "description": "What its run handler gets"}, '
         '"in_": {"type": "string", "description": "The scripting language to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -2323,17 +2324,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "current_date": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string", "format": "date-time"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string", "format": "date-time"}'
+        "}}",
     ),
     "do_shell_script": Schema(
         '{"type": "object", "properties": {'
@@ -2346,18 +2345,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"altering_line_endings": {"type": "boolean", "description": "Whether to turn line ends into those of a Mac"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "get_volume_settings": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"output_volume": {"type": "integer"}, "input_volume": {"type": "integer"}, "alert_volume": {"type": '
-        '"integer"}, "output_muted": {"type": "boolean"}}, "additionalProperties": false}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"integer"}, "output_muted": {"type": "boolean"}}, "additionalProperties": false}'
+        "}}",
     ),
     "random_number": Schema(
         '{"type": "object", "properties": {'
@@ -2367,9 +2364,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"with_seed": {"type": "integer", "description": "A number that makes it repeatable"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "number"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "number"}'
+        "}}",
     ),
     "round": Schema(
         '{"type": "object", "properties": {'
@@ -2377,9 +2373,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"rounding": {"type": "string", "enum": ["up", "down", "toward zero", "to nearest", "as taught in school"], "description": "Which way to round"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "set_volume": Schema(
         '{"type": "object", "properties": {'
@@ -2392,8 +2387,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "system_attribute": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The name of the variable"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "The name of the variable"}, '
         '"has": {"type": "integer", "description": "The bits to test for"}'
         '}, "additionalProperties": false}',
     ),
@@ -2401,21 +2396,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "object", "properties": {"applescript_version": {"type": "string"}, "applescript_studio_version": {"type": "string"}, '
-        '"system_version": {"type": "string"}, "short_user_name": {"type": "string"}, "long_user_name": {"type": "string"}, "user_id": {"type": "integer"}, '
-        '"user_locale": {"type": "string"}, "home_directory": {"type": "string"}, "boot_volume": {"type": "string"}, "computer_name": {"type": "string"}, '
-        '"host_name": {"type": "string"}, "ipv4_address": {"type": "string"}, "primary_ethernet_address": {"type": "string"}, "cpu_type": {"type": '
-        '"string"}, "cpu_speed": {"type": "integer"}, "physical_memory": {"type": "integer"}}, "additionalProperties": false}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "object"}'
+        "}}",
     ),
     "time_to_gmt": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "open_location": Schema(
         '{"type": "object", "properties": {'
@@ -2425,7 +2414,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "notify": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The words to use"}, '
+        '"text": {"type": "string", "description": "The text to use"}, '
         '"title": {"type": "string", "description": "The title to show"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
@@ -2434,9 +2423,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"command": {"type": "string", "description": "The shell command to run"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "get_clipboard_text": Schema(
         '{"type": "object", "properties": {'
@@ -2444,7 +2432,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_clipboard_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The words to use"}'
+        '"text": {"type": "string", "description": "The text to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "ask_text": Schema(
@@ -2454,9 +2442,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["question", "default"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
-        '"boolean"}}, "additionalProperties": false}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"boolean"}}, "additionalProperties": false}'
+        "}}",
     ),
     "ask_yes_no": Schema(
         '{"type": "object", "properties": {'
@@ -2464,9 +2451,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["question"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
-        '"boolean"}}, "additionalProperties": false}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"boolean"}}, "additionalProperties": false}'
+        "}}",
     ),
     "set_output_volume": Schema(
         '{"type": "object", "properties": {'
@@ -2487,3 +2473,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["url"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .standard_additions_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/system_events.toml or the templates, then run `n
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -392,20 +393,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "folders[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of System Events, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -420,8 +432,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "folder"},
 )
 def list(
     element: ClassName,
@@ -432,18 +448,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in System Events, filtered, with the properties named. Each row has
     its reference. SAFE, reads.
 
     Args:
         element: Class, such as document, window, user.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -457,6 +479,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -468,23 +493,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "folder"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in System Events, filtered. SAFE, reads.
 
     Args:
         element: Class, such as document, window, user.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -496,15 +528,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "folder"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in System Events. Returns its reference. MODIFY, makes something
@@ -513,13 +548,16 @@ def make(
     Args:
         element: Class, such as document, window, user.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -530,16 +568,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "folders[0]", "properties": {"name": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of System Events. SAFE to DANGEROUS, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -549,6 +592,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "file | list of file | text"),
     },
     result="document | list of document | file",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
     """Open files or objects in System Events. DANGEROUS, opening may run what is opened.
@@ -570,6 +614,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "folders[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -577,7 +622,7 @@ def close(
     """Close documents, windows or tabs of System Events. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which documents or windows to close.
+        target: Which documents or windows.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -592,6 +637,7 @@ def close(
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "saveable file format"),
     },
+    example={"target": "folders[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -599,7 +645,7 @@ def save(
     """Save documents of System Events. MODIFY, writes a file.
 
     Args:
-        target: Which documents or windows to save.
+        target: Which documents or windows.
         in_: Where to save it.
         as_: The file format to write.
     """
@@ -614,6 +660,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -655,12 +702,13 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     params={
         "target": Param("", "----", "specifier | disk item"),
     },
+    example={"target": "folders[0]"},
 )
 def delete(target: Ref) -> None:
     """Delete objects of System Events. DANGEROUS, deletes.
 
     Args:
-        target: Which object or disk item to delete.
+        target: Which object or disk item.
     """
     return APP.call(delete, target=target)
 
@@ -674,6 +722,7 @@ def delete(target: Ref) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "folders[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -684,7 +733,7 @@ def duplicate(
     """Duplicate objects of System Events. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -695,15 +744,16 @@ def duplicate(
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "folders[0]"},
 )
-def exists(target: Any) -> bool:
+def exists(target: Ref) -> bool:
     """Say whether an object exists in System Events. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -721,6 +771,7 @@ def exists(target: Any) -> bool:
         "to": Param("to", "insh", "location specifier | text"),
     },
     result="disk item | list of disk item",
+    example={"target": "folders[0]", "to": "folders[0]"},
 )
 def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref | ListOf[Ref]:
     """Move objects of System Events to another place. MODIFY, moves.
@@ -780,13 +831,14 @@ def end_transaction() -> None:
         "target": Param("", "----", "configuration | service"),
     },
     result="configuration",
+    example={"target": "networkPreferences.services[0].configurations[0]"},
 )
 def connect(target: Ref) -> Ref:
     """Connect a network service or configuration, such as a VPN. DANGEROUS, connects to another
     computer.
 
     Args:
-        target: Which configuration or service to connect to.
+        target: Which configuration or service.
 
     Returns:
         The answer, a configuration.
@@ -801,13 +853,14 @@ def connect(target: Ref) -> Ref:
         "target": Param("", "----", "configuration | service"),
     },
     result="configuration",
+    example={"target": "networkPreferences.services[0].configurations[0]"},
 )
 def disconnect(target: Ref) -> Ref:
     """Disconnect a network service or configuration, such as a VPN. DANGEROUS, drops the network, a
     VPN too.
 
     Args:
-        target: Which configuration or service to disconnect.
+        target: Which configuration or service.
 
     Returns:
         The answer, a configuration.
@@ -821,12 +874,13 @@ def disconnect(target: Ref) -> Ref:
     params={
         "target": Param("", "----", "screen saver | screen saver preferences object"),
     },
+    example={"target": "screenSavers[0]"},
 )
 def start(target: Ref) -> None:
     """Start the screen saver. SAFE, changes the view only.
 
     Args:
-        target: Which screen saver or screen saver preferences object to start.
+        target: Which screen saver or screen saver preferences object.
     """
     return APP.call(start, target=target)
 
@@ -837,12 +891,13 @@ def start(target: Ref) -> None:
     params={
         "target": Param("", "----", "screen saver | screen saver preferences object"),
     },
+    example={"target": "screenSavers[0]"},
 )
 def stop(target: Ref) -> None:
     """Stop the screen saver. DANGEROUS, shows an unattended screen.
 
     Args:
-        target: Which screen saver or screen saver preferences object to stop.
+        target: Which screen saver or screen saver preferences object.
     """
     return APP.call(stop, target=target)
 
@@ -919,7 +974,7 @@ def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref 
     works the controls of any app.
 
     Args:
-        target: Which UI element to click.
+        target: Which UI element.
         at: Where on the screen, x and y.
 
     Returns:
@@ -936,6 +991,7 @@ def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref 
         "target": Param("", "----", "integer | list of integer"),
         "using": Param("using", "faal", "eMds | list of eMds"),
     },
+    example={"target": 1},
 )
 def key_code(target: int | ListOf[int], *, using: Emds | ListOf[Emds] | None = None) -> None:
     """Press keys by their codes, as on the keyboard, in the app that is in front. DANGEROUS, types
@@ -955,6 +1011,7 @@ def key_code(target: int | ListOf[int], *, using: Emds | ListOf[Emds] | None = N
         "target": Param("", "----", "text"),
         "using": Param("using", "faal", "eMds | list of eMds"),
     },
+    example={"target": "example"},
 )
 def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
     """Type text in the app that is in front, as on the keyboard. DANGEROUS, types keys.
@@ -973,13 +1030,14 @@ def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
         "target": Param("", "----", "action"),
     },
     result="action",
+    example={"target": "windows[0].actions[0]"},
 )
 def perform(target: Ref) -> Ref:
     """Perform an action of a control of an app. Returns the action. DANGEROUS, works the controls
     of any app.
 
     Args:
-        target: Which action to perform.
+        target: Which action.
 
     Returns:
         The answer, an action.
@@ -994,12 +1052,13 @@ def perform(target: Ref) -> Ref:
         "target": Param("", "----", "UI element"),
     },
     result="UI element",
+    example={"target": "uiElements[0]"},
 )
 def select(target: Ref) -> Ref:
     """Select a control of an app. Returns the control. MODIFY, selects in any app, which may act.
 
     Args:
-        target: Which UI element to select.
+        target: Which UI element.
 
     Returns:
         The answer, a UI element.
@@ -1053,6 +1112,7 @@ def get_dark_mode() -> bool:
         "on": Param("", "", "boolean"),
     },
     bind={"target": "appearancePreferences", "properties": {"dark mode": "$on"}},
+    example={"on": True},
 )
 def set_dark_mode(on: bool) -> None:
     """Switch dark mode on or off. MODIFY, sets dark mode.
@@ -1092,12 +1152,13 @@ def get_front_app() -> ListOf[Mapping[str, Any]]:
         "process": Param("", "", "process"),
     },
     bind={"target": "$process", "properties": {"frontmost": True}},
+    example={"process": "processes[0]"},
 )
 def bring_to_front(process: Ref) -> None:
-    """Bring a running app to the front. SAFE, each property has its level.
+    """Bring a running app to the front. SAFE, sets frontmost.
 
     Args:
-        process: Which process to act on.
+        process: Which process to change.
     """
     return APP.call(bring_to_front, process=process)
 
@@ -1110,12 +1171,13 @@ def bring_to_front(process: Ref) -> None:
         "process": Param("", "", "process"),
     },
     bind={"target": "$process", "properties": {"visible": False}},
+    example={"process": "processes[0]"},
 )
 def hide_app(process: Ref) -> None:
     """Hide a running app. MODIFY, sets visible.
 
     Args:
-        process: Which process to act on.
+        process: Which process to change.
     """
     return APP.call(hide_app, process=process)
 
@@ -1128,12 +1190,13 @@ def hide_app(process: Ref) -> None:
         "text": Param("", "", "text"),
     },
     bind={"target": "$text"},
+    example={"text": "example"},
 )
 def type_text(text: str) -> None:
     """Type text into the app that is in front. DANGEROUS, types keys.
 
     Args:
-        text: The words to use.
+        text: The text to use.
     """
     return APP.call(type_text, text=text)
 
@@ -1164,6 +1227,7 @@ def list_login_items() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "login item", "properties": {"path": "$path", "hidden": False}},
+    example={"path": "example"},
 )
 def add_login_item(path: str) -> Ref:
     """Start an app whenever the user logs in. DANGEROUS, makes something new.
@@ -1202,12 +1266,13 @@ def get_wallpaper() -> Any:
         "file": Param("", "", "file"),
     },
     bind={"target": "desktops[0]", "properties": {"picture": "$file"}},
+    example={"file": "~/Documents/example.txt"},
 )
 def set_wallpaper(file: str) -> None:
     """Set the picture of the first desktop. MODIFY, sets picture.
 
     Args:
-        file: The file to give it.
+        file: The new file.
     """
     return APP.call(set_wallpaper, file=file)
 
@@ -1220,6 +1285,7 @@ def set_wallpaper(file: str) -> None:
         "on": Param("", "", "boolean"),
     },
     bind={"target": "dockPreferences", "properties": {"autohide": "$on"}},
+    example={"on": True},
 )
 def set_dock_autohide(on: bool) -> None:
     """Hide the Dock until the pointer is there, or show it always. MODIFY, sets autohide.
@@ -2059,48 +2125,54 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'folders[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as folders[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -2109,22 +2181,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}'
+        "}}",
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -2133,10 +2204,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
         'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
-        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -2147,26 +2216,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object or disk item to delete, such as folders[0]"}'
+        '"target": {"type": "string", "description": "Which object or disk item, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'folders[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"The object to look for, a reference"}'
+        '"target": {"type": "string", "description": "Which object, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
@@ -2175,9 +2241,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "abort_transaction": Schema(
         '{"type": "object", "properties": {'
@@ -2187,9 +2252,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "end_transaction": Schema(
         '{"type": "object", "properties": {'
@@ -2197,32 +2261,28 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "connect": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which configuration or service to connect to, such as '
-        'networkPreferences.services[0].configurations[0]"}'
+        '"target": {"type": "string", "description": "Which configuration or service, such as networkPreferences.services[0].configurations[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "disconnect": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which configuration or service to disconnect, such as '
-        'networkPreferences.services[0].configurations[0]"}'
+        '"target": {"type": "string", "description": "Which configuration or service, such as networkPreferences.services[0].configurations[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "start": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which screen saver or screen saver preferences object to start, such as screenSavers[0]"}'
+        '"target": {"type": "string", "description": "Which screen saver or screen saver preferences object, such as screenSavers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "stop": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which screen saver or screen saver preferences object to stop, such as screenSavers[0]"}'
+        '"target": {"type": "string", "description": "Which screen saver or screen saver preferences object, such as screenSavers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "log_out": Schema(
@@ -2245,14 +2305,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "click": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which UI element to click, such as windows[0]"}, '
+        '"target": {"type": "string", "description": "Which UI element, such as windows[0]"}, '
         '"at": {"type": "array", "items": {"type": "number"}, "description": "Where on the screen, x and y"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "key_code": Schema(
         '{"type": "object", "properties": {'
@@ -2271,21 +2330,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "perform": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which action to perform, such as windows[0].actions[0]"}'
+        '"target": {"type": "string", "description": "Which action, such as windows[0].actions[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "select": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which UI element to select, such as windows[0]"}'
+        '"target": {"type": "string", "description": "Which UI element, such as windows[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "list_processes": Schema(
         '{"type": "object", "properties": {'
@@ -2295,9 +2352,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "set_dark_mode": Schema(
         '{"type": "object", "properties": {'
@@ -2310,17 +2366,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "bring_to_front": Schema(
         '{"type": "object", "properties": {'
-        '"process": {"type": "string", "description": "Which process to act on, such as processes[0]"}'
+        '"process": {"type": "string", "description": "Which process to change, such as processes[0]"}'
         '}, "required": ["process"], "additionalProperties": false}',
     ),
     "hide_app": Schema(
         '{"type": "object", "properties": {'
-        '"process": {"type": "string", "description": "Which process to act on, such as processes[0]"}'
+        '"process": {"type": "string", "description": "Which process to change, such as processes[0]"}'
         '}, "required": ["process"], "additionalProperties": false}',
     ),
     "type_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The words to use"}'
+        '"text": {"type": "string", "description": "The text to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "list_login_items": Schema(
@@ -2332,9 +2388,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"path": {"type": "string", "description": "Path of the app"}'
         '}, "required": ["path"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "get_wallpaper": Schema(
         '{"type": "object", "properties": {'
@@ -2342,7 +2397,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_wallpaper": Schema(
         '{"type": "object", "properties": {'
-        '"file": {"type": "string", "description": "The file to give it, an absolute path or ~"}'
+        '"file": {"type": "string", "description": "The new file, an absolute path or ~"}'
         '}, "required": ["file"], "additionalProperties": false}',
     ),
     "set_dock_autohide": Schema(
@@ -2351,3 +2406,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["on"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .system_events_objects import *
+else:
+    __getattr__ = objects(__name__)

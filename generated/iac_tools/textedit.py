@@ -5,7 +5,7 @@ change generator/iac_gen/quirks/textedit.toml or the templates, then run `nox -s
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -113,20 +114,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "documents[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of TextEdit, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -141,8 +153,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "document"},
 )
 def list(
     element: ClassName,
@@ -153,18 +169,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in TextEdit, filtered, with the properties named. Each row has its
     reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -178,6 +200,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -189,23 +214,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "document"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in TextEdit, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -217,15 +249,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "document"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in TextEdit. Returns its reference. MODIFY, makes something new.
@@ -233,13 +268,16 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -250,16 +288,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "documents[0]", "properties": {"name": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of TextEdit. SAFE to DANGEROUS, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -270,6 +313,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "saving": Param("saving", "savo", "savo"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "documents[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: Savo | None = None, saving_in: str | None = None
@@ -277,7 +321,7 @@ def close(
     """Close documents, windows or tabs of TextEdit. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Which objects to close.
+        target: Which objects.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -290,12 +334,13 @@ def close(
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "documents[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of TextEdit. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -309,6 +354,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "documents[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -319,7 +365,7 @@ def duplicate(
     """Duplicate objects of TextEdit. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Properties to change in the copy, by name.
     """
@@ -333,12 +379,13 @@ def duplicate(
         "target": Param("", "----", "specifier | list of specifier"),
     },
     result="boolean",
+    example={"target": "documents[0]"},
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in TextEdit. SAFE, reads.
 
     Args:
-        target: The object to look for, a reference.
+        target: Which objects.
 
     Returns:
         The answer, true or false.
@@ -353,12 +400,13 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "documents[0]", "to": "application"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of TextEdit to another place. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -371,6 +419,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
         "target": Param("", "----", "file"),
     },
     result="document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str) -> Ref:
     """Open files or objects in TextEdit. MODIFY, opens a document.
@@ -392,9 +441,13 @@ def open(target: str) -> Ref:
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
     },
+    example={"target": "~/Documents/example.txt"},
 )
 def print(
-    target: str, *, print_dialog: bool | None = None, with_properties: Ref | None = None
+    target: str,
+    *,
+    print_dialog: bool | None = None,
+    with_properties: Mapping[str, Any] | None = None,
 ) -> None:
     """Print files or objects with TextEdit. MODIFY, prints.
 
@@ -432,12 +485,13 @@ def quit(*, saving: Savo | None = None) -> None:
         "as_": Param("as", "fltp", "text"),
         "in_": Param("in", "kfil", "file"),
     },
+    example={"target": "documents[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, as_: str | None = None, in_: str | None = None) -> None:
     """Save documents of TextEdit. MODIFY, writes a file.
 
     Args:
-        target: Which objects to save.
+        target: Which objects.
         as_: The file format to write.
         in_: Where to save it.
     """
@@ -487,12 +541,13 @@ def get_text() -> str:
     },
     result="specifier",
     bind={"element": "document", "properties": {"text": "$text"}},
+    example={"text": "example"},
 )
 def make_document(text: str) -> Ref:
     """Make a document in TextEdit with some text. MODIFY, makes something new.
 
     Args:
-        text: The words to use.
+        text: The text to use.
 
     Returns:
         Reference to what was made.
@@ -508,12 +563,13 @@ def make_document(text: str) -> Ref:
         "text": Param("", "", "text"),
     },
     bind={"target": "documents[0]", "properties": {"text": "$text"}},
+    example={"text": "example"},
 )
 def set_text(text: str) -> None:
     """Replace the text of the front document of TextEdit. DANGEROUS, sets text.
 
     Args:
-        text: The words to use.
+        text: The text to use.
     """
     return APP.call(set_text, text=text)
 
@@ -560,6 +616,7 @@ def is_modified() -> bool:
         "file": Param("", "", "file"),
     },
     bind={"target": "documents[0]", "in_": "$file"},
+    example={"file": "~/Documents/example.txt"},
 )
 def save_as(file: str) -> None:
     """Save the front document of TextEdit to a file. MODIFY, writes a file.
@@ -613,12 +670,13 @@ def list_paragraphs() -> ListOf[Mapping[str, Any]]:
         "saving": Param("", "", "savo"),
     },
     bind={"target": "$document", "saving": "$saving"},
+    example={"document": "documents[0]", "saving": "ask"},
 )
 def close_document(document: Ref, *, saving: Savo) -> None:
     """Close a document of TextEdit. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        document: Which document to act on.
+        document: Which document to close.
         saving: Whether to save changes.
     """
     return APP.call(close_document, document=document, saving=saving)
@@ -755,89 +813,90 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
         '"Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
         '"Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
         '"Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as documents[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to close, such as '
-        'documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
         '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'documents[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as application"}, '
         '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The object to look for, a reference"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'documents[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as application"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -845,15 +904,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"type": "string", "description": "Which file to open, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which file to print, an absolute path or ~"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}, '
-        '"with_properties": {"type": "string", "description": "Settings to use, by name, a reference"}'
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
@@ -863,8 +922,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to save, such as '
-        'documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
         '"as_": {"type": "string", "description": "The file format to write"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -877,39 +935,35 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "make_document": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The words to use"}'
+        '"text": {"type": "string", "description": "The text to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The words to use"}'
+        '"text": {"type": "string", "description": "The text to use"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "get_path": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "string"}'
+        "}}",
     ),
     "is_modified": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "save_as": Schema(
         '{"type": "object", "properties": {'
@@ -920,9 +974,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "list_paragraphs": Schema(
         '{"type": "object", "properties": {'
@@ -930,8 +983,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close_document": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Which document to act on, such as documents[0]"}, '
+        '"document": {"type": "string", "description": "Which document to close, such as documents[0]"}, '
         '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}'
         '}, "required": ["document", "saving"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .textedit_objects import *
+else:
+    __getattr__ = objects(__name__)

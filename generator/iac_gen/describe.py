@@ -5,12 +5,14 @@ docstring and in the listing. Examples of references stand in parameter descript
 """
 
 import re
+import textwrap
 import tomllib
 import unicodedata
 from collections.abc import Collection, Sequence
 from importlib.resources import files
 from typing import Final, NamedTuple
 
+from iac_gen.ir import ToolFunction, ToolParameter
 from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
 from iac_gen.phrases import (
@@ -18,6 +20,7 @@ from iac_gen.phrases import (
     KNOWN,
     Verb,
     article,
+    capital,
     either,
     plural_noun,
     role,
@@ -25,16 +28,18 @@ from iac_gen.phrases import (
     whether,
 )
 from iac_gen.resolve import Resolved
-from iac_gen.text import MAX_NAME, clean, clean_prose
+from iac_gen.text import MAX_NAME, SourceText, clean, clean_prose, identifier, prose
 from iac_gen.types import Types, items_of
 from iac_runtime.tool import LEVELS
 from iac_runtime.types import TYPES, alternatives
 
+WIDTH: Final = 100
 MAX_SUMMARY = 256
 MAX_PARAMETER = 120
 MAX_SAID = 70
 _MAX_VALUES = 60
 _MAX_WORDS = 4
+_SHOWN_FIELDS = 5
 _NUMBERS: Final = frozenset({"integer", "number", "real"})
 _PLAIN: Final = _NUMBERS | {"text", "any", "record", "boolean", "date"}
 
@@ -150,7 +155,9 @@ def parameter_words(
     plain = _is_value(kind, types)
     thing = "What" if plain else f"Which {noun_words(kind, types, own)}"
     if not term:
-        said = f"{thing} to {verb.to(is_value=plain)}"
+        # The tool's own sentence has the verb.
+        objects = types.names_objects(kind)
+        said = thing if objects else f"{thing} to {verb.to(is_value=plain)}"
     elif set(alternatives(kind)) == {"boolean"}:
         said = whether(term)
     else:
@@ -166,11 +173,17 @@ def form_words(kind: str, types: Types, own: Sequence[str] = ()) -> str:
     if types.names_objects(kind):
         example = types.reference([*own, *bare])
         return f", such as {example}" if example else ", a reference"
+    if fields := [sentence(name, MAX_NAME) for name in types.unlisted(kind)[:_SHOWN_FIELDS]]:
+        return f", such as {', '.join(fields[:-1])} and {fields[-1]}"
     return next((f", {FORMS[name]}" for name in TYPES if name in FORMS and name in bare), "")
 
 
 MARK: Final = "App's own wording, "
 _LEAST_ROOM: Final = 12
+_EMPTY: Final = frozenset(
+    "a an the of to for in on with by from or and one more it that this which what is be object"
+    " objects command use value parameter should specified given".split()
+)
 MARK_ROOM: Final = len(f" {MARK}in brackets.")
 _TABLE: Final = tomllib.loads((files("iac_gen") / "wording.toml").read_text(encoding="utf-8"))
 _STRUCTURE: Final = tuple(
@@ -272,13 +285,29 @@ def with_own(ours: str, theirs: str | None, limit: int, *, brackets: bool = Fals
     return f"{before}{shown}" if shown.endswith(".") else f"{before}{shown}."
 
 
-def with_brackets(ours: str, theirs: str | None, limit: int) -> str:
-    """Return our words and the app's in brackets; the tool of it all says whose they are."""
+def with_brackets(ours: str, form: str, theirs: str | None, limit: int, verb: str = "") -> str:
+    """Return what a parameter is for, and how it is written; the app's words are in brackets.
+
+    Its tool says whose they are. They stand for ours; of the direct parameter of `verb` ours are
+    kept, and theirs are left out where they say nothing else.
+    """
+    whole = capped(f"{ours}{form}", limit)
     plain = sentence(re.sub("[()]", "", theirs or ""), limit)
-    room = limit - len(ours) - 3
-    if not plain or room < _LEAST_ROOM:
-        return ours
-    return f"{ours} ({_sentences(plain, room).rstrip('.')})"
+    keep = bool(verb)
+    if not _stems(plain) - (_stems(f"{ours} {verb}") if keep else set()):
+        return whole
+    before = f"{whole} " if keep else ""
+    room = limit - len(before) - 2 - len(form) * (not keep)
+    if room < _LEAST_ROOM:
+        return whole
+    said = _sentences(plain, room).rstrip(".")
+    return f"{before}({said})" if keep else f"({capital(said)}){form}"
+
+
+def _stems(text: str) -> set[str]:
+    """Return the words of a text that tell, without their endings."""
+    words = {*re.findall("[a-z]+", text.lower())} - _EMPTY
+    return {re.sub("(ing|ed|es|s|e)$", "", word) for word in words}
 
 
 def _sentences(text: str, limit: int) -> str:
@@ -287,3 +316,38 @@ def _sentences(text: str, limit: int) -> str:
         return text
     end = text.rfind(". ", 0, limit)
     return text[: end + 1] if end > _LEAST_ROOM else sentence(text, limit)
+
+
+def docstring(tool: ToolFunction) -> SourceText:
+    """Return the docstring of a tool's function, quotes included."""
+    lines = textwrap.wrap(prose(tool.summary), WIDTH - 4, initial_indent=" " * 3)
+    lines[0] = f'"""{lines[0].strip()}'
+    if tool.parameters:
+        lines += ["", "Args:", *(line for p in tool.parameters for line in _argument(p))]
+    if tool.returned:
+        lines += ["", "Returns:", f"    {prose(_capital(tool.returned))}"]
+    if len(lines) == 1 and len(lines[0]) + 4 + 3 <= WIDTH:
+        return SourceText(f'{lines[0]}"""')
+    return SourceText("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
+
+
+def _argument(parameter: ToolParameter) -> list[str]:
+    text = f"{identifier(parameter.key)}: {prose(_argument_words(parameter))}"
+    return textwrap.wrap(text, WIDTH - 4, initial_indent=" " * 4, subsequent_indent=" " * 8)
+
+
+def _argument_words(parameter: ToolParameter) -> str:
+    if parameter.words:
+        text = parameter.words
+    elif parameter.description:
+        text = parameter.description
+    elif "enum" in parameter.schema:
+        values = parameter.schema["enum"]
+        text = f"One of {', '.join(values[:6])}{' and others' if len(values) > 6 else ''}"
+    else:
+        text = _capital(parameter.row.type.replace(" | ", " or ") or "value")
+    return f"{text.rstrip('.')}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -38,7 +38,7 @@ class ToolFunction:
     `name` is the MCP name, given when all tools are known. `summary` is the whole description,
     one paragraph without quotes or colons. `reason` says what made the level. `positional`
     parameters lead the signature. `term` is the command's name in the dictionary, empty for what
-    is no command. `judged` holds all that made the level.
+    is no command. `example` are arguments of a call. `judged` holds all that made the level.
     """
 
     function: str
@@ -57,6 +57,7 @@ class ToolFunction:
     jxa: str = ""
     term: str = ""
     bind: Mapping[str, Any] = field(default_factory=dict)
+    example: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
     judged: Judgement = field(default_factory=Judgement)
 
@@ -98,7 +99,8 @@ class Module:
     """A module: one app. `aliases` are rows of (alias, enumeration, enumerators).
 
     `judged` says why the rows of its tables have their levels: a class has `make` and `delete`,
-    a property (`class.property`) has `set`. `enum_codes` are the codes of the enumerations.
+    a property (`class.property`) has `set`. `enum_codes` are the codes of the enumerations,
+    `sentences` say what each class is and each `class.property`.
     """
 
     key: str
@@ -114,6 +116,7 @@ class Module:
     tools: tuple[ToolFunction, ...]
     judged: Mapping[str, Mapping[str, Judgement]] = field(default_factory=dict)
     enum_codes: Mapping[str, str] = field(default_factory=dict)
+    sentences: Mapping[str, str] = field(default_factory=dict)
 
     def unverified(self) -> list[str]:
         """Return the terms whose JavaScript name no evidence covers, sorted."""
@@ -164,6 +167,69 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
         "classes": _plain(module.classes),
         "enumerations": _plain(module.enums),
         "records": _plain(module.records),
+        "sentences": dict(module.sentences),
         "unverified": module.unverified(),
         "diagnostics": [str(one) for one in diagnostics],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A property or the elements of a class: `kind` is the descriptor, `held` what it is of."""
+
+    name: str
+    kind: str
+    held: str
+    jxa: str
+    term: str = ""
+    widens: bool = False
+    """It can be set, and the inherited one cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A command; `self_key` is the parameter that stands for the object, empty on the app."""
+
+    name: str
+    tool: ToolFunction
+    parameters: tuple[ToolParameter, ...]
+    signature: tuple[str, ...]
+    returns: str
+    self_key: str
+
+
+@dataclass(slots=True)
+class TypedClass:
+    """A class: its names, attributes, methods, and the rows that only type checkers see."""
+
+    term: str
+    name: str
+    items: str
+    bases: tuple[str, ...]
+    row_name: str = ""
+    values_name: str = ""
+    keys_name: str = ""
+    above: str = ""
+    is_text: bool = False
+    attributes: list[Attribute] = field(default_factory=list)
+    methods: list[Method] = field(default_factory=list)
+    row: list[tuple[str, str]] = field(default_factory=list)
+    row_base: str = ""
+    values: list[tuple[str, str]] = field(default_factory=list)
+    values_base: str = ""
+    keys: list[str] = field(default_factory=list)
+    keys_base: str = ""
+
+
+@dataclass(slots=True)
+class TypedModule:
+    """The object layer of an app, in the order in which it is written."""
+
+    classes: list[TypedClass]
+    commands: list[Method]
+    literals: dict[str, tuple[str, ...]]
+    records: list[tuple[str, list[tuple[str, str]]]]
+    fields: dict[str, str]
+    settable: list[tuple[str, str, str]]
+    make: bool
+    extra: list[tuple[str, str]]

@@ -27,6 +27,7 @@ from iac_gen.describe import (
     with_brackets,
     with_own,
 )
+from iac_gen.examples import example
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.model import Diagnostic, SdefCommand, Severity
 from iac_gen.naming import jxa, plural
@@ -42,6 +43,7 @@ from iac_gen.objects import (
 from iac_gen.phrases import DO, KNOWN, Verb
 from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved, is_hook
+from iac_gen.sentences import sentences
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean
 from iac_gen.types import Types
 from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
@@ -141,7 +143,10 @@ def lower(
     # All at once: a client may cut names, and none may become another's by it.
     wanted = [f"{key}_{tool.function.rstrip('_')}" for tool in builder.tools]
     names = naming.distinct(wanted)
-    tools = tuple(replace(tool, name=name) for tool, name in zip(builder.tools, names, strict=True))
+    tools = tuple(
+        replace(tool, name=name, example=example(tool, classes, types))
+        for tool, name in zip(builder.tools, names, strict=True)
+    )
     file = resolved.source.dictionary.file
     for name in sorted(types.unknown):
         text = f"type {name} is declared nowhere; any value goes"
@@ -161,6 +166,7 @@ def lower(
         tools,
         judged_tables(resolved, decisions),
         {row.name: row.code for row in resolved.enumerations},
+        sentences(classes, types, resolved.source.name),
     )
     return module, found
 
@@ -229,9 +235,7 @@ class _Builder:
     ) -> str:
         """Return our words, and with `wording` the app's behind them, marked once."""
         theirs = self._theirs(row, what) if row else None
-        brackets = self.wording and any(
-            " (" in p.description and p.description.endswith(")") for p in parameters
-        )
+        brackets = self.wording and any("(" in p.description for p in parameters)
         return with_own(ours, theirs, MAX_SUMMARY, brackets=brackets)
 
     def add_object_tool(self, tool: ToolFunction, command: SdefCommand | None) -> None:
@@ -348,21 +352,26 @@ class _Builder:
         if wanted == function:
             wanted += "_"
         kind = self.types.string(row.types)
-        if not row.name and kind == "specifier":
+        if not row.name and function == "exists" and kind == "any":
+            kind = "specifier"
+        elif not row.name and kind == "specifier":
             # Dictionaries say one object; every app that was looked at takes a list too.
             kind = "specifier | list of specifier"
         name = naming.jxa(row.name)
         said = parameter_words(row.name, row.code, kind, verb, self.types, own)
-        whole = capped(f"{said}{form_words(kind, self.types, own)}", MAX_PARAMETER)
+        form = form_words(kind, self.types, own)
         what = f"parameter {capped(row.name, MAX_NAME)}" if row.name else "the direct parameter"
         plain = row.name.lower() in KNOWN
         theirs = None if plain else self._theirs(row, f"{what} of {function}")
+        schema = self.types.schema(kind)
+        default = self.types.default(kind, row.description) if row.optional else None
         return ToolParameter(
             naming.unique(wanted, taken),
             Param(row.name, row.code, kind, "" if name == row.name else name),
             not row.optional,
-            self.types.schema(kind),
+            schema if default is None else {**schema, "default": default},
             self.types.annotation(kind),
-            with_brackets(whole, theirs, MAX_PARAMETER),
+            # The key says already what the dictionary's name of a parameter tells.
+            with_brackets(said, form, theirs, MAX_PARAMETER, "" if row.name else verb.bare()),
             said,
         )

@@ -97,7 +97,9 @@ def snake(term: str, *, humps: bool = True) -> str:
 def app_key(name: str, bundle_id: str) -> str:
     """Return the module name and tool prefix of an app, from its name else its bundle id."""
     key = snake(name, humps=False) or snake(bundle_id.rpartition(".")[2], humps=False) or "app"
-    return key[:20].rstrip("_") + "_" if keyword.iskeyword(key) else key[:20].rstrip("_")
+    key = key[:20].rstrip("_")
+    # The objects of the app `mail` stand in `mail_objects.py`.
+    return f"{key}_" if keyword.iskeyword(key) or key.endswith("_objects") else key
 
 
 def is_app_key(text: str) -> bool:

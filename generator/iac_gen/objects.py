@@ -17,7 +17,7 @@ from iac_gen.describe import (
 from iac_gen.ir import ToolFunction, ToolParameter, level_span
 from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
-from iac_gen.phrases import DO, SHORTCUTS
+from iac_gen.phrases import DO, SHORTCUTS, verb_of
 from iac_gen.quirks import Recipe
 from iac_gen.resolve import Resolved
 from iac_gen.text import MAX_NAME, clean_prose, offered
@@ -44,6 +44,7 @@ def merged_commands(resolved: Resolved) -> dict[Op, SdefCommand]:
 
 _ENUM_LIMIT = 30
 _STRING: Final = {"type": "string"}
+_FROM_ZERO: Final = {"type": "integer", "minimum": 0}
 # Parameter codes that the object tools carry themselves.
 _OWN_CODES: Final = frozenset({"----", "kocl", "insh", "prdt"})
 
@@ -64,7 +65,7 @@ def object_tools(
         ToolFunction(
             "get", "get", "coregetd", *reads,
             f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
-            (parts.target("read", several=True), parts.property_list()),
+            (parts.target("read", several=True), parts.property_list(), _RAW, _TIMEOUT),
             "any", "Any", "The value, or the properties by name.",
         )
     ]  # fmt: skip
@@ -74,7 +75,7 @@ def object_tools(
                 "list", "list", "coregetd", *reads,
                 f"List objects of one class in {app}, filtered, with the properties named."
                 " Each row has its reference. SAFE, reads.",
-                (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE),
+                (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE, _RAW, _TIMEOUT),
                 "list of record", "ListOf[Mapping[str, Any]]",
                 "A row an object, its reference under ref.",
             )
@@ -83,7 +84,7 @@ def object_tools(
             ToolFunction(
                 "count", "count", "corecnte", *reads,
                 f"Count objects of one class in {app}, filtered. SAFE, reads.",
-                (parts.element("each", "kocl"), _OF, _WHERE),
+                (parts.element("each", "kocl"), _OF, _WHERE, _TIMEOUT),
                 "integer", "int", "How many there are.", types.output("integer"),
             )
         )  # fmt: skip
@@ -97,7 +98,7 @@ def object_tools(
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
-                (parts.element("new", "kocl"), parts.properties(False), _AT),
+                (parts.element("new", "kocl"), parts.properties(False), _AT, _TIMEOUT),
                 "specifier", "Ref", "Reference to what was made.", types.output("specifier"),
             )
         )  # fmt: skip
@@ -112,7 +113,7 @@ def object_tools(
             ToolFunction(
                 "set", "set", "coresetd", level, ceiling, "each property has its level",
                 f"Change properties of an object of {app}. {levels}, by property.",
-                (parts.target("change"), parts.properties(True)),
+                (parts.target("change"), parts.properties(True), _TIMEOUT),
             )
         )  # fmt: skip
     return tools
@@ -148,30 +149,42 @@ def copy_levels(command: SdefCommand, classes: Mapping[str, Class]) -> list[Leve
 
 _OF = ToolParameter(
     "of", Param("", "----", "specifier"), False, _STRING, "Ref",
-    "Reference to the container, else the app",
+    "Container to look in, else the app",
 )  # fmt: skip
 _AT = ToolParameter(
     "at", Param("at", "insh", "location specifier"), False, _STRING, "Ref",
-    "Reference to the container, else the app chooses",
+    "Where to put it, else the app chooses",
 )  # fmt: skip
 _WHERE = ToolParameter(
     "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
-    'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}',
+    'Filter, as {"name": "x"} or {"name": {"contains": "x"}}',
     "Conditions by property name, all of which must hold",
 )  # fmt: skip
 _PAGE = (
     ToolParameter(
         "order", Param("", "", "list of property"), False, {"type": "array", "items": _STRING},
-        "ListOf[str]", "Property names to sort by, -name for descending",
+        "ListOf[str]", "Properties to sort by, -name for descending",
     ),
     ToolParameter(
-        "limit", Param("", "", "integer"), False, {"type": "integer"}, "int",
-        "The most rows to return",
+        "limit", Param("", "", "integer"), False, _FROM_ZERO, "int",
+        "The most rows to return, else all",
     ),
     ToolParameter(
-        "offset", Param("", "", "integer"), False, {"type": "integer"}, "int",
+        "offset", Param("", "", "integer"), False, {**_FROM_ZERO, "default": 0}, "int",
         "Rows to skip before them",
     ),
+    ToolParameter(
+        "cursor", Param("", "", "text"), False, _STRING, "str",
+        "Where to go on, from the note of the last answer",
+    ),
+)  # fmt: skip
+_RAW = ToolParameter(
+    "raw", Param("", "", "boolean"), False, {"type": "boolean"}, "bool",
+    "Texts exactly as the app has them, hidden characters too",
+)  # fmt: skip
+_TIMEOUT = ToolParameter(
+    "timeout", Param("", "", "number"), False, {"type": "number"}, "float",
+    "Seconds the call may take",
 )  # fmt: skip
 
 
@@ -312,7 +325,8 @@ def _judged(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) ->
             for prop in owner.properties
             if prop.term in bound
         ]
-    return Judgement(tuple(found))
+    # To set needs what the properties need.
+    return Judgement(tuple(found[1:] or found if base.op == "set" else found))
 
 
 def _parameter(recipe: Recipe, name: str, types: Types) -> ToolParameter:
@@ -339,11 +353,15 @@ def _role(recipe: Recipe, name: str, kind: str, types: Types) -> str:
     if name in SHORTCUTS:
         return SHORTCUTS[name]
     if place == "target":
-        return f"Which {shown} to act on"
+        doing = {"get": "read", "list": "read", "set": "change"}.get(recipe.tool)
+        return f"Which {shown} to {doing or verb_of(recipe.tool, answers=False).bare()}"
     if place in ("of", "where"):
-        return f"Which {shown} to look in" if place == "of" else f"The {shown} to look for"
+        return f"The {shown} to look in" if place == "of" else f"The {shown} to look for"
     if place in ("at", "to"):
-        return f"Which {shown} to put it in"
+        return f"The {shown} to put it in"
+    if place == "properties" and kind == "boolean":
+        return f"Whether to have it {shown}"
     if place == "properties":
-        return f"Whether to have it {shown}" if kind == "boolean" else f"The {shown} to give it"
+        made = recipe.bind.get("element")
+        return f"The {shown} of the new {made}" if made else f"The new {shown}"
     return parameter_words(name, "", kind, DO, types)

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
+from iac_gen.render import objects_module
 from iac_gen.surface import (
     LevelFall,
     Row,
@@ -328,6 +329,11 @@ def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
         "event": event_of(tool),
         "sent": sent(tool),
     }
+
+
+def app_modules(key: str) -> tuple[str, str]:
+    """Return the files of an app: its tools, and its objects."""
+    return f"{key}.py", f"{objects_module(key)}.py"
 
 
 def assemble(

@@ -11,9 +11,9 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 _TABLE: Final = tomllib.loads((files("iac_gen") / "phrases.toml").read_text(encoding="utf-8"))
-_VERBS, _PARTICLES, _PREPOSITIONS, _INDEFINITE, _MASS = (
+_VERBS, _PARTICLES, _PREPOSITIONS, _INDEFINITE, _MASS, _RUNNABLE = (
     frozenset(str(_TABLE[name]).split())
-    for name in ("verbs", "particles", "prepositions", "indefinite", "mass")
+    for name in ("verbs", "particles", "prepositions", "indefinite", "mass", "runnable")
 )
 _CONSONANT: Final = re.compile(_TABLE["consonant"])
 _VOWEL: Final = re.compile(_TABLE["vowel"])
@@ -24,6 +24,8 @@ KNOWN: Final[dict[str, str]] = _TABLE["parameters"]
 """The sentence of a parameter, by its Apple event code or its name."""
 SHORTCUTS: Final[dict[str, str]] = _TABLE["shortcuts"]
 """The sentence of a parameter of a shortcut, by its name."""
+PROPERTIES: Final[dict[str, str]] = _TABLE["properties"]
+"""The sentence of a property, by its code or its name."""
 FORMS: Final[dict[str, str]] = _TABLE["forms"]
 """How a value of a type is written, by the type."""
 
@@ -142,13 +144,18 @@ def verb_of(term: str, *, answers: bool, noun: str = "") -> Verb:
             return Verb(f"go to the {' '.join(words)}")
         if answers and words[-1].lower() in _PREPOSITIONS and len(words) > 1:
             return Verb(f"return {definite(' '.join(words[:-1]))} {words[-1]}")
-        if answers:
+    if not known and first not in _TABLE["infinitive"].values():
+        if answers and not any(first.startswith(verb) for verb in _VERBS if len(verb) > 3):
             return Verb(f"return {definite(' '.join(words))}", link=" of ", value=" of ")
+        return Verb(f"run {term.strip()}", link=" on ", value=" with ")
     # An acronym stays one.
     verb, rest = words[0] if words[0][:2].isupper() else first, words[1:]
     while rest and rest[0].lower() in _PARTICLES:
         verb, rest = f"{verb} {rest[0].lower()}", rest[1:]
     link = _TABLE["link"].get(first, "in" if verb.endswith((" all", " back", " forward")) else "")
+    inside = _TABLE["inside"].get(verb)
+    if inside and not rest and not {*noun.split()} & _RUNNABLE:
+        return Verb(verb, link=f" {inside} ")
     if not rest:
         space = f" {link} " if link else " "
         return Verb(verb, link=space, value=", given " if link == "in" else space)
@@ -167,13 +174,18 @@ def verb_of(term: str, *, answers: bool, noun: str = "") -> Verb:
     if tail:
         return Verb(f"{verb} {named} {rest[cut]} {article(' '.join(rest[cut + 1 :]))}",
                     link=" with ", value=", given ")  # fmt: skip
-    if noun and thing.lower() in (noun, plural_noun(noun)):
+    if noun and plural_noun(thing.lower()) == plural_noun(noun):
         return Verb(verb)
     return Verb(f"{verb} {named}", link=" of " if first != "add" else " to ", value=", given ")
 
 
 def _the(noun: str) -> str:
     return noun if is_plural(noun) else definite(noun)
+
+
+def is_verb(word: str) -> bool:
+    """Say whether a word is one that commands."""
+    return word.lower() in _VERBS
 
 
 def is_happening(term: str) -> bool:

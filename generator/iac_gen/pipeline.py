@@ -24,10 +24,11 @@ from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.lower import lower
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import AppIdentity, Claim, assign
-from iac_gen.output import HeldApp, Packed, Previous, app_files, assemble, pack, unpack
-from iac_gen.prove import prove
+from iac_gen.output import HeldApp, Packed, Previous, app_files, app_modules, assemble, pack, unpack
+from iac_gen.prove import prove, prove_objects
 from iac_gen.quirks import Decisions, QuirkFile, apply
 from iac_gen.render import Templates, render_module, render_package
+from iac_gen.render_typed import render_objects
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, Resolved, is_hook, resolve
 from iac_gen.text import clean
@@ -257,12 +258,16 @@ def _build(job: Job) -> _Built:
             source = render_module(
                 module, quirks=quirk_file, templates=common.templates, keep=common.keep
             )
+            objects = render_objects(
+                module, quirks=quirk_file, templates=common.templates, keep=common.keep
+            )
             named = common.templates.name if common.templates else ""
-            faults = prove(module, source, named)
+            faults = [*prove(module, source, named), *prove_objects(module, objects, named)]
             if faults:
                 return _Built(None, None, tuple(faults))
             file = made.resolved.source.dictionary.file
-            modules = {f"{module.key}.py": source}
+            texts = zip(app_modules(module.key), (source, objects), strict=True)
+            modules = {name: text for name, text in texts if text}
             files, cut = app_files(module, job.identity.identity, modules, file)
             found = (*made.diagnostics, *cut)
             return _Built(pack(files), _report(replace(made, diagnostics=found), files.tokens))

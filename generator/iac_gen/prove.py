@@ -17,10 +17,11 @@ from jsonschema import Draft202012Validator
 from iac_gen.ir import Module
 from iac_gen.model import Diagnostic
 from iac_gen.naming import MAX_TOOL_NAME
+from iac_gen.render import objects_module
 
 _IMPORTS: Final = frozenset({"collections.abc", "typing", "iac_runtime.tool"})
 _CALLS: Final = frozenset(
-    {"App", "Class", "Element", "Param", "Property", "Record", "Schema", "tool"}
+    {"App", "Class", "Element", "Param", "Property", "Record", "Schema", "objects", "tool"}
 )
 _NODES: Final = (
     ast.AnnAssign, ast.Assign, ast.Attribute, ast.BinOp, ast.BitOr, ast.Call, ast.Constant,
@@ -30,12 +31,23 @@ _NODES: Final = (
     ast.keyword,
 )  # fmt: skip
 _STATEMENTS: Final = (ast.AnnAssign, ast.Assign, ast.FunctionDef, ast.ImportFrom)
+_OBJECT_IMPORTS: Final = _IMPORTS | {"__future__", "datetime", "iac_runtime.objects", "pathlib"}
+_OBJECT_CALLS: Final = frozenset(
+    {"Application", "Elements", "One", "Prop", "RwOne", "RwProp", "RwTextOne", "TextOne",
+     "type_names"}
+)  # fmt: skip
+_OBJECT_NODES: Final = (*_NODES, ast.ClassDef, ast.If, ast.Pass)
+_OBJECT_STATEMENTS: Final = (ast.AnnAssign, ast.Assign, ast.ClassDef, ast.ImportFrom, ast.If)
+_DOOR: Final = re.compile(
+    r"if TYPE_CHECKING:\n    from \.[a-z][a-z0-9_]*_objects import \*\n"
+    r"else:\n    __getattr__ = objects\(__name__\)"
+)
 _TOOL_NAME: Final = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_TOOL_NAME - 1}}}")
 _KEY: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _WORDS: Final = frozenset(
     {
         "type", "properties", "required", "additionalProperties", "items", "anyOf", "enum",
-        "description", "format", "minItems", "maxItems",
+        "description", "format", "minItems", "maxItems", "default", "minimum", "maximum",
     }
 )  # fmt: skip
 _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object"})
@@ -54,7 +66,10 @@ def prove(module: Module, source: str, templates: str = "") -> list[Diagnostic]:
             faults.append(f"the tool name {tool.name!r} is too long or has odd characters")
         faults += [f"{tool.name}: {fault}" for fault in prove_schema(tool.input())]
         if tool.output is not None:
-            faults += [f"{tool.name} (output): {fault}" for fault in prove_schema(tool.output)]
+            faults += [
+                f"{tool.name} (output): {fault}"
+                for fault in prove_schema(tool.output, closed=False)
+            ]
     if len(set(names)) != len(names):
         faults.append("two tools have one name")
     return [Diagnostic(place, 0, "proof", fault, "error") for fault in faults]
@@ -67,6 +82,7 @@ def prove_source(source: str) -> Iterator[str]:
     except (SyntaxError, ValueError) as error:
         yield f"does not parse: {error}"
         return
+    tree.body = [one for one in tree.body if not _is_object_door(one)]
     for statement in tree.body:
         if not isinstance(statement, _STATEMENTS) and not _is_docstring(statement):
             yield f"line {statement.lineno}: {type(statement).__name__} is no part of a module"
@@ -89,6 +105,63 @@ def prove_source(source: str) -> Iterator[str]:
                 yield f"line {line}: an attribute other than APP.call is not allowed"
         elif isinstance(node, ast.FunctionDef):
             yield from _prove_function(node)
+        elif isinstance(node, ast.Name) and not node.id.isascii():
+            yield f"line {line}: {node.id!r} is no ASCII name"
+
+
+def _is_object_door(statement: ast.stmt) -> bool:
+    """Say whether it is how a module leads to its objects: for checkers, else when asked for."""
+    return re.fullmatch(_DOOR, ast.unparse(statement)) is not None
+
+
+def prove_objects(module: Module, source: str, templates: str = "") -> list[Diagnostic]:
+    """Return what is wrong with the rendered object layer of a module."""
+    place = f"{objects_module(module.key)}.py"
+    faults = [*prove_classes(source), *_prove_header(source, templates)]
+    return [Diagnostic(place, 0, "proof", fault, "error") for fault in faults]
+
+
+def prove_classes(source: str) -> Iterator[str]:
+    """Yield each way in which `source` is more than classes of descriptors and of commands."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        yield f"does not parse: {error}"
+        return
+    for statement in tree.body:
+        if not isinstance(statement, _OBJECT_STATEMENTS) and not _is_docstring(statement):
+            yield f"line {statement.lineno}: {type(statement).__name__} is no part of a module"
+    shapes = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If)
+        for node in ast.walk(block)
+    }
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        if not isinstance(node, _OBJECT_NODES):
+            yield f"line {line}: {type(node).__name__} is not allowed"
+        elif isinstance(node, ast.ImportFrom):
+            if node.module not in _OBJECT_IMPORTS or node.level:
+                yield f"line {line}: import from {node.module} is not allowed"
+            if any(alias.asname or alias.name == "*" for alias in node.names):
+                yield f"line {line}: an import under another name is not allowed"
+        elif isinstance(node, ast.If):
+            if ast.unparse(node.test) != "TYPE_CHECKING" or node.orelse:
+                yield f"line {line}: a condition other than TYPE_CHECKING is not allowed"
+        elif isinstance(node, ast.Attribute):
+            if ast.unparse(node) not in ("self._answer", "self._command"):
+                yield f"line {line}: an attribute other than a command is not allowed"
+        elif isinstance(node, ast.Call):
+            known = isinstance(node.func, ast.Attribute) or (
+                isinstance(node.func, ast.Name) and node.func.id in _OBJECT_CALLS
+            )
+            if not known:
+                yield f"line {line}: a call of anything but the contract is not allowed"
+        elif isinstance(node, ast.FunctionDef) and id(node) not in shapes:
+            kinds = [type(statement) for statement in node.body]
+            if node.decorator_list or kinds not in ([ast.Expr, ast.Return], [ast.Expr] * 2):
+                yield f"line {line}: {node.name} must be a docstring and one call"
         elif isinstance(node, ast.Name) and not node.id.isascii():
             yield f"line {line}: {node.id!r} is no ASCII name"
 
@@ -125,9 +198,13 @@ def _prove_function(node: ast.FunctionDef) -> Iterator[str]:
         yield f"line {node.lineno}: {node.name} must be a docstring and one return"
 
 
-def prove_schema(schema: Mapping[str, Any]) -> list[str]:
+def prove_schema(schema: Mapping[str, Any], *, closed: bool = True) -> list[str]:
     """Return each way in which `schema` breaks the metaschema or a vendor's rule."""
-    faults = [*_root(schema), *_node(schema, "")]
+    faults = [*_node(schema, "")]
+    if schema.get("type") != "object":
+        faults.append("the root is no object")
+    if closed and schema.get("additionalProperties") is not False:
+        faults.append("the root is open")
     for part in _parts(schema):
         faults += _metaschema(json.dumps(part, sort_keys=True))
     return faults
@@ -149,13 +226,6 @@ def _metaschema(text: str) -> tuple[str, ...]:
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA)
     error = next(validator.iter_errors(json.loads(text)), None)
     return () if error is None else (f"is no JSON Schema: {error.message}",)
-
-
-def _root(schema: Mapping[str, Any]) -> Iterator[str]:
-    if schema.get("type") != "object":
-        yield "the root is no object"
-    if schema.get("additionalProperties") is not False:
-        yield "the root is open"
 
 
 def _node(schema: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ import keyword
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final, NamedTuple
@@ -177,29 +178,33 @@ def load_quirks(folder: Traversable = _FOLDER) -> tuple[list[QuirkFile], list[Di
     found: list[QuirkFile] = []
     diagnostics: list[Diagnostic] = []
     for path in sorted(folder.iterdir(), key=lambda p: p.name):
-        if not path.name.endswith(".toml") or path.name == "apps.toml":
-            continue
-        place = f"quirks/{path.name}"
-        try:
-            document = read_toml(path.read_text(encoding="utf-8"))
-        except (TextError, UnicodeDecodeError) as error:
-            line = getattr(error, "line", 0)
-            diagnostics.append(Diagnostic(place, line, "quirk", f"is no TOML: {error}", "error"))
-            continue
-        app = document.value.pop("app", "")
-        if not isinstance(app, str):
-            line = document.line(("app",))
-            diagnostics.append(Diagnostic(place, line, "quirk", "app is no text", "error"))
-            continue
-        rows: list[tuple[str, int, Mapping[str, Any]]] = []
-        for table, line, row in _rows(document):
-            fault = _fault(table, row)
-            if fault:
-                diagnostics.append(Diagnostic(place, line, "quirk", fault, "error"))
-            else:
-                rows.append((table, line, row))
-        found.append(QuirkFile(place, app, tuple(rows)))
+        if path.name.endswith(".toml") and path.name != "apps.toml":
+            file, faults = _read_file(f"quirks/{path.name}", path.read_bytes())
+            found += file
+            diagnostics += faults
     return found, diagnostics
+
+
+@lru_cache(maxsize=64)
+def _read_file(place: str, content: bytes) -> tuple[tuple[QuirkFile, ...], list[Diagnostic]]:
+    """Return a file that could be read, and what is wrong in it."""
+    try:
+        document = read_toml(content.decode())
+    except (TextError, UnicodeDecodeError) as error:
+        line = getattr(error, "line", 0)
+        return (), [Diagnostic(place, line, "quirk", f"is no TOML: {error}", "error")]
+    app = document.value.pop("app", "")
+    if not isinstance(app, str):
+        return (), [Diagnostic(place, document.line(("app",)), "quirk", "app is no text", "error")]
+    faults: list[Diagnostic] = []
+    rows: list[tuple[str, int, Mapping[str, Any]]] = []
+    for table, line, row in _rows(document):
+        fault = _fault(table, row)
+        if fault:
+            faults.append(Diagnostic(place, line, "quirk", fault, "error"))
+        else:
+            rows.append((table, line, row))
+    return (QuirkFile(place, app, tuple(rows)),), faults
 
 
 def _rows(document: Document) -> Iterator[tuple[str, int, Any]]:

@@ -14,6 +14,7 @@ from iac_runtime.types import TYPES
 # What an example may be made of: names are foreign text, and this stands in a sentence of ours.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}")
 _DEEPEST = 4
+_RICH = 9
 _STANDARD = ("document", "window", "item")
 
 
@@ -48,10 +49,24 @@ def references(resolved: Resolved, class_named: Find) -> dict[str, str]:
                 found.setdefault(name, found[row.name])
     weights = Counter(_named(resolved, class_named))
     plain = [name for name in ends if name not in _STANDARD and ends[name][2].count(".") < 2]
-    best = sorted(plain or ends, key=lambda name: ends[name][0] - 2 * weights[name])
-    holders = [name for name in best if rows[name].elements]
+    # What others inherit from is nothing that somebody would name.
+    general = {row.inherits for row in rows.values()}
+
+    def merit(name: str) -> float:
+        cost = ends[name][0]
+        held = [prop for one in _line(name, rows) for prop in rows[one].properties]
+        told = weights[name] + min(len(held), _RICH) / 6
+        fixed = all(prop.access == "r" for prop in held)
+        poor = (name in general) + (name == "window") + fixed
+        return cost - 2 * told + _RICH * poor
+
+    held = [name for name in plain if ends[name][2].endswith("]")]
+    held = held or [name for name in ends if ends[name][2].endswith("]")]
+    best = sorted(held or plain or ends, key=merit)
     found["specifier"] = found[best[0]] if best else ""
-    found["location specifier"] = found[holders[0]] if holders else found["specifier"]
+    holders = [name for name in best if best[0] in {e.type for e in rows[name].elements}]
+    place = found["specifier"].rpartition(".")[0]
+    found["location specifier"] = place or (found[holders[0]] if holders else APPLICATION)
     return found
 
 
@@ -62,8 +77,10 @@ def _named(resolved: Resolved, class_named: Find) -> Iterator[str]:
             yield from (element.type for element in row.elements if not element.hidden)
             yield from (row.name for _ in row.responds_to)
     for command in resolved.commands:
-        direct = command.direct.types if command.direct else ()
-        yield from (class_named(ref.name) for ref in direct)
+        if not command.hidden:
+            direct = command.direct.types if command.direct else ()
+            named = [ref for row in command.parameters for ref in row.types]
+            yield from (class_named(ref.name) for ref in (*direct, *direct, *named))
 
 
 def _line(name: str, rows: dict[str, SdefClass]) -> Iterator[str]:

@@ -7,7 +7,7 @@ rows that the templates give them.
 
 import hashlib
 import json
-import textwrap
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -22,6 +22,7 @@ from black.mode import Mode, TargetVersion
 from black.parsing import InvalidInput
 
 from iac_base.files import write_whole
+from iac_gen.describe import WIDTH, docstring
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.limits import LimitError, read_file
 from iac_gen.model import GeneratorError
@@ -38,7 +39,6 @@ from iac_gen.text import (
 )
 from iac_runtime.tool import Class, Element, Param, Property, Record
 
-WIDTH: Final = 100
 _ROW: Final = 150
 """Characters of a line of a schema, without its indentation."""
 _UNFORMATTED: Final = "# fmt: off\n"
@@ -46,7 +46,7 @@ _MODE: Final = Mode(target_versions={TargetVersion.PY311}, line_length=WIDTH)
 _BLACK: Final = version("black")
 _CONTRACT: Final = (
     "App", "Class", "Element", "Enum", "ListOf", "Param", "Property", "Record", "Ref", "Schema",
-    "tool",
+    "objects", "tool",
 )  # fmt: skip
 
 Row = TypeVar("Row", Class, Element, Param, Property, Record)
@@ -150,16 +150,33 @@ def render_module(
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
-    text = _rendered("module.py.jinja", templates, _values(module, quirks, templates))
+    values = _values(module, quirks, templates)
+    return render_source("module.py.jinja", module.app.id, values, templates, keep)
+
+
+def render_source(
+    template: str,
+    name: str,
+    values: Mapping[str, Any],
+    templates: Templates | None,
+    keep: Path | None,
+) -> str:
+    """Return what a template gives, its top in black's form; `name` is that of the kept text.
+
+    Raises:
+        GeneratorError: A team's templates fail, or give what is no Python.
+    """
+    text = _rendered(template, templates, values)
     top, mark, tables = text.partition(_UNFORMATTED)
-    file = keep / hashlib.sha256(module.app.id.encode()).hexdigest()[:24] if keep else None
+    file = keep / hashlib.sha256(name.encode()).hexdigest()[:24] if keep else None
     # The header is prose, which black leaves alone; a new digest in it is no new text below.
     head, end, body = top.partition('\n"""\n')
     if not end or head.rfind('"""') != 0:
         head, end, body = "", "", top
     gap, space = "\n" if end else "", "\n\n" if mark else ""
     try:
-        made = _formatted(f"{body.strip()}\n", file)
+        # Black takes the text in parts, and what is indented belongs to the part before it.
+        made = _formatted(re.sub(r"\n{3,}(?= )", "\n\n", f"{body.strip()}\n"), file)
     except InvalidInput as error:
         who = templates.name if templates else "iac-gen"
         raise GeneratorError(f"the templates of {who} give no Python: {error}") from None
@@ -208,6 +225,32 @@ def _values(module: Module, quirks: str, templates: Templates | None) -> dict[st
     tools = [_tool(tool) for tool in module.tools]
     used = " ".join(text for tool in tools for text in (*tool["signature"], tool["returns"]))
     shown = [(name, values) for name, values in aliases if name in used]
+    present = {
+        "Final": True,
+        "Any": "Any" in used,
+        "Literal": any(values for _, values in shown),
+        **_contract(module, used),
+    }
+    return {
+        **header(module, quirks, templates),
+        "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
+        "contract": [SourceText(name) for name in _CONTRACT if present[name]],
+        "exported": [literal(name) for name in ("APP", *sorted(t.function for t in module.tools))],
+        "app": _app(module),
+        "objects": identifier(objects_module(module.key)),
+        "names": [(identifier(name), [literal(v) for v in values]) for name, values in shown],
+        "tools": tools,
+        "tables": _tables(module),
+    }
+
+
+def objects_module(key: str) -> str:
+    """Return the name of the module that holds the objects of the app `key`."""
+    return f"{key}_objects"
+
+
+def header(module: Module, quirks: str, templates: Templates | None) -> dict[str, SourceText]:
+    """Return what the docstring of a generated file says: of which app, and how to change it."""
     mend = (
         f"change generator/iac_gen/{quirks} or the templates, then run `nox -s regen`."
         if quirks
@@ -216,25 +259,12 @@ def _values(module: Module, quirks: str, templates: Templates | None) -> dict[st
     if templates is not None:
         mend += f"\nLaid out by the templates of {templates.name}."
     built = clean_prose(module.version)
-    present = {
-        "Final": True,
-        "Any": "Any" in used,
-        "Literal": any(values for _, values in shown),
-        **_contract(module, used),
-    }
     return {
         "app_words": prose(module.app.name),
         "app_id": prose(module.app.id),
         "version": SourceText(f" {built}" if built else ""),
         "digest": prose(module.digest[:12]),
         "mend": SourceText(mend),
-        "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
-        "contract": [SourceText(name) for name in _CONTRACT if present[name]],
-        "exported": [literal(name) for name in ("APP", *sorted(t.function for t in module.tools))],
-        "app": _app(module),
-        "names": [(identifier(name), [literal(v) for v in values]) for name, values in shown],
-        "tools": tools,
-        "tables": _tables(module),
     }
 
 
@@ -242,7 +272,7 @@ def _contract(module: Module, used: str) -> dict[str, bool]:
     owners: list[Class | Record] = [*module.classes.values(), *module.records.values()]
     return {
         **{name: name in used for name in _CONTRACT},
-        **dict.fromkeys(("App", "Class", "Enum", "Record", "Schema"), True),
+        **dict.fromkeys(("App", "Class", "Enum", "Record", "Schema", "objects"), True),
         "tool": bool(module.tools),
         "Param": any(tool.parameters for tool in module.tools),
         "Property": any(row.properties for row in owners),
@@ -318,7 +348,7 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "ceiling": tool.ceiling if tool.ceiling != tool.level else "",
         "jxa": tool.jxa if tool.op == "command" and tool.jxa != tool.function.rstrip("_") else "",
     }
-    answer = {"result": tool.result, "bind": tool.bind}
+    answer = {"result": tool.result, "bind": tool.bind, "example": tool.example}
     signature = [_declared(p) for p in tool.parameters]
     if signature[tool.positional :]:
         signature.insert(tool.positional, SourceText("*"))
@@ -330,7 +360,7 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "name": identifier(tool.function),
         "signature": signature,
         "returns": SourceText(tool.returns),
-        "docstring": _docstring(tool),
+        "docstring": docstring(tool),
         "arguments": _arguments(tool),
     }
 
@@ -345,18 +375,6 @@ def _param(row: Param) -> list[SourceText]:
     return [SourceText(v) for v in (quoted if row.jxa else quoted[:3])]
 
 
-def _docstring(tool: ToolFunction) -> SourceText:
-    lines = textwrap.wrap(prose(tool.summary), WIDTH - 4, initial_indent=" " * 3)
-    lines[0] = f'"""{lines[0].strip()}'
-    if tool.parameters:
-        lines += ["", "Args:", *(line for p in tool.parameters for line in _argument(p))]
-    if tool.returned:
-        lines += ["", "Returns:", f"    {prose(_capital(tool.returned))}"]
-    if len(lines) == 1 and len(lines[0]) + 4 + 3 <= WIDTH:
-        return SourceText(f'{lines[0]}"""')
-    return SourceText("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
-
-
 def _declared(parameter: ToolParameter) -> SourceText:
     name = identifier(parameter.key)
     if parameter.required:
@@ -365,25 +383,3 @@ def _declared(parameter: ToolParameter) -> SourceText:
     if optional != "Any":
         optional += " | None"
     return SourceText(f"{name}: {optional} = None")
-
-
-def _argument(parameter: ToolParameter) -> list[str]:
-    text = f"{identifier(parameter.key)}: {prose(_argument_words(parameter))}"
-    return textwrap.wrap(text, WIDTH - 4, initial_indent=" " * 4, subsequent_indent=" " * 8)
-
-
-def _argument_words(parameter: ToolParameter) -> str:
-    if parameter.words:
-        text = parameter.words
-    elif parameter.description:
-        text = parameter.description
-    elif "enum" in parameter.schema:
-        values = parameter.schema["enum"]
-        text = f"One of {', '.join(values[:6])}{' and others' if len(values) > 6 else ''}"
-    else:
-        text = _capital(parameter.row.type.replace(" | ", " or ") or "value")
-    return f"{text.rstrip('.')}."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

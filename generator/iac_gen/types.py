@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from iac_gen.model import TypeRef, finder
+from iac_gen.merge import APPLICATION
+from iac_gen.model import SdefClass, SdefProperty, TypeRef, finder
 from iac_gen.naming import field_key
 from iac_gen.references import references
 from iac_gen.resolve import Resolved
@@ -16,6 +17,13 @@ from iac_gen.text import offered
 from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives
 
 _DEEPEST = 3
+_MOST_FIELDS = 9
+_DEFAULT = re.compile(
+    r"\bdefaults?\b,?(?: value)?(?: (?:is|to|of)\b| *[:=])? *([^().,;]+(?:\.\d+)?)"
+    r"|([^ (),;]+) by default",
+    re.IGNORECASE,
+)
+_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _STRING = {"type": "string"}
 
 
@@ -35,12 +43,19 @@ def _list_of(parts: list[str]) -> str:
     if "any" in parts:
         return "list of any"
     if len(parts) == 1:
-        # Old names say `list of text` beside an attribute that says list once more.
-        return parts[0] if parts[0].startswith("list of ") else f"list of {parts[0]}"
+        return f"list of {parts[0]}"
     # A list of lists and others mixed has no form of its own.
     if any(part.startswith("list of ") for part in parts):
         return "list of any"
     return f"list of {'|'.join(parts)}"
+
+
+def _line(row: SdefClass, resolved: Resolved) -> tuple[SdefClass, ...]:
+    """Return a class and what it inherits from."""
+    rows, line = {one.name: one for one in resolved.classes}, [row]
+    while (above := rows.get(line[-1].inherits)) is not None and above not in line:
+        line.append(above)
+    return tuple(line)
 
 
 class Types:
@@ -62,6 +77,8 @@ class Types:
         self._value_codes = {row.name: row.code for row in resolved.values}
         self._empty = finder(row for row in resolved.enumerations if not row.enumerators)
         self._references = references(resolved, self.class_named)
+        self._lines = {row.name: _line(row, resolved) for row in resolved.classes}
+        self._options = self._values_only(resolved)
         self.unknown: set[str] = set()
 
     def string(self, refs: Iterable[TypeRef]) -> str:
@@ -117,6 +134,45 @@ class Types:
             self.unknown.add(name)
         return "any"
 
+    def _values_only(self, resolved: Resolved) -> dict[str, bool]:
+        """Return the classes that are records in all but name: find options, preferences.
+
+        Nothing contains them, they contain nothing and answer to no command. Of one that no
+        property is of, either, and no command is about, there is no reference: such a class is
+        True here. Of others everything must be settable.
+        """
+        kept = {e.type for row in resolved.classes for e in row.elements}
+        kept |= {name for row in resolved.classes if row.name in kept for name in self._above(row)}
+        kept |= {row.inherits for row in resolved.classes} | {APPLICATION}
+        found = {
+            row.name: rows
+            for row in resolved.classes
+            if row.name not in kept
+            and not row.responds_to
+            and (rows := [prop for one in self._lines[row.name] for prop in one.properties])
+            and not any(one.elements for one in self._lines[row.name])
+            and not (row.name in TYPES and (TYPES[row.name].codes or TYPES[row.name].spellings))
+        }
+        owners = [row for row in resolved.classes if row.name not in found]
+        refs = [ref for row in owners for prop in row.properties for ref in prop.types]
+        refs += [ref for row in resolved.commands if row.direct for ref in row.direct.types]
+        named = {self.class_named(ref.name) for ref in refs}
+        return {
+            name: name not in named
+            for name, rows in found.items()
+            if name not in named or all(prop.access != "r" for prop in rows)
+        }
+
+    def _above(self, row: SdefClass) -> Iterable[str]:
+        return (one.name for one in self._lines[row.name])
+
+    def _rows(self, name: str) -> list[SdefProperty]:
+        """Return the fields of a record, or of a class that is used as one."""
+        if name in self.records:
+            return list(self.records[name].properties)
+        rows = [prop for row in self._lines[name] for prop in row.properties]
+        return [prop for prop in rows if not prop.hidden] or rows
+
     def reference(self, kinds: Iterable[str]) -> str:
         """Return an example of a reference to an object of one of `kinds`; may be empty.
 
@@ -138,7 +194,7 @@ class Types:
     def _is_object(self, part: str) -> bool:
         if part in ("specifier", "location specifier"):
             return True
-        if part in self.records or part in self.enums:
+        if part in self.records or part in self.enums or self._options.get(part):
             return False
         return part in self.classes and part not in TYPES
 
@@ -164,8 +220,11 @@ class Types:
     def _schema(self, part: str, inside: tuple[str, ...]) -> dict[str, Any]:
         if part.startswith("list of "):
             return {"type": "array", "items": self._union(_held(part), inside)}
-        if part in self.records:
+        if part in self.records or self._options.get(part):
             return self._fields(part, inside)
+        if part in self._options and part not in self.enums:
+            fields = {"type": "object"} if inside else self._fields(part, inside)
+            return {"anyOf": [_STRING, fields]}
         if part in self.enums:
             # Where all values are too long for a schema, any text goes.
             shown = offered(self.enumerators(part))
@@ -175,11 +234,12 @@ class Types:
     def _fields(self, name: str, inside: tuple[str, ...]) -> dict[str, Any]:
         """Return the schema of a record: closed, but open where its fields are not known.
 
-        That is where it declares none, and where records hold one another: there the fields
-        end at the first return, and three deep.
+        That is where it declares none or too many, which the description then names, and where
+        records hold one another: there the fields end at the first return, and three deep.
         """
-        rows = self.records[name].properties
-        if not rows or name in inside or len(inside) >= _DEEPEST:
+        rows = self._rows(name)
+        deepest = _DEEPEST if name in self.records else 1
+        if not 0 < len(rows) <= _MOST_FIELDS or name in inside or len(inside) >= deepest:
             return {"type": "object"}
         fields: dict[str, Any] = {}
         for prop in rows:
@@ -188,6 +248,37 @@ class Types:
             if key not in fields:
                 fields[key] = self._union(kinds, (*inside, name))
         return {"type": "object", "properties": fields, "additionalProperties": False}
+
+    def unlisted(self, kind: str) -> list[str]:
+        """Return the fields of a type that no schema lists, because there are many."""
+        found = [
+            part for part in alternatives(kind) if part in self.records or part in self._options
+        ]
+        rows = [row for part in found for row in self._rows(part)]
+        return [row.name for row in rows] if len(rows) > _MOST_FIELDS else []
+
+    def default(self, kind: str, said: str) -> Any:
+        """Return the value that a description says is taken by default; None for none."""
+        parts, found = alternatives(kind), [*_DEFAULT.finditer(said)]
+        if not found or len(parts) != 1:
+            return None
+        words = (
+            re.sub("[\"'`\u2018-\u201d]", "", next(filter(None, found[-1].groups())))
+            .strip()
+            .lower()
+        )
+        if parts[0] == "boolean":
+            return _TRUTH.get(words.partition(" ")[0])
+        if parts[0] in ("integer", "real", "number"):
+            number = re.match(r"-?\d+(\.\d+)?(?![\w.]*\d)", words.replace("zero", "0"))
+            if number is None or (parts[0] == "integer" and number[1]):
+                return None
+            return (
+                float(number[0]) if number[1] and number[1].strip(".0") else int(float(number[0]))
+            )
+        values = self.enumerators(parts[0]) if parts[0] in self.enums else []
+        fits = [one for one in values if f"{words} ".startswith(f"{one.lower()} ")]
+        return max(fits, key=len, default=None)
 
     def enumerators(self, name: str) -> list[str]:
         """Return the visible values of an enumeration in order, each once."""
@@ -203,8 +294,10 @@ class Types:
     def _annotation(self, part: str) -> str:
         if part.startswith("list of "):
             return f"ListOf[{self.annotation(' | '.join(_held(part)))}]"
-        if part in self.records:
+        if part in self.records or self._options.get(part):
             return "Mapping[str, Any]"
+        if part in self._options and part not in self.enums:
+            return "Ref | Mapping[str, Any]"
         if part in self.enums:
             return self._aliases.get(part, "str")
         if part in TYPES:
@@ -214,11 +307,11 @@ class Types:
     def output(self, kind: str) -> dict[str, Any] | None:
         """Return the schema of a structured answer, None where any value may come.
 
-        A single object answers under `ref`, everything else under `result`; what an app
-        answers against its own dictionary is told in `note`.
+        A single object answers under `ref`, everything else under `result`. It is open: what
+        an app answers against its own dictionary is told in `note`.
         """
         parts = alternatives(kind)
-        if not parts or "any" in parts or "record" in parts:
+        if not parts or {"any", "record"} & {*parts} or self._options.keys() & {*self.bare(kind)}:
             return None
         properties: dict[str, Any] = {}
         objects = [part for part in parts if self._is_object(part)]
@@ -227,5 +320,4 @@ class Types:
         rest = [part for part in parts if part not in objects]
         if rest:
             properties["result"] = self.schema(" | ".join(rest))
-        properties["note"] = dict(_STRING)
-        return {"type": "object", "properties": properties, "additionalProperties": False}
+        return {"type": "object", "properties": properties}

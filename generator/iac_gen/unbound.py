@@ -29,6 +29,7 @@ from iac_gen.objects import OBJECT_EVENTS
 from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved, is_hook, path_of
 from iac_gen.text import clean
+from iac_gen.typed import EXISTS, typed
 from iac_gen.types import Types
 from iac_runtime.types import TYPES
 
@@ -96,7 +97,34 @@ def unbound(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> list[Unbou
         found += _of_item(item, made)
     for item in _included(resolved, own):
         found += (replace(one, line=0) for one in _of_item(item, made))
-    return found + list(_dropped(resolved, diagnostics))
+    return [*found, *_untyped(made.module), *_dropped(resolved, diagnostics)]
+
+
+def _untyped(module: Module) -> Iterator[Unbound]:
+    """Yield what the tables and tools have and no class of the object layer reaches."""
+    layer = typed(module)
+    held = {one.term: one for one in layer.classes}
+    called = {one.tool.function for one in layer.commands}
+    called |= {one.tool.function for row in layer.classes for one in row.methods}
+    for tool in module.tools:
+        if tool.op == "command" and not tool.bind and tool.function not in called:
+            if tool.event == EXISTS:
+                continue
+            reason = "no class of the objects has it; call the function"
+            yield Unbound("command", tool.term, "", tool.event, reason, 0)
+    for term, row in module.classes.items():
+        lineage, above = {attribute.jxa for attribute in held[term].attributes}, held[term].above
+        while above:
+            lineage |= {attribute.jxa for attribute in held[above].attributes}
+            above = held[above].above
+        for prop in row.properties:
+            if prop.jxa not in lineage:
+                reason = "another term of the class has its name in the objects"
+                yield Unbound("property", prop.term, term, prop.code, reason, 0)
+        for element in row.elements:
+            if module.classes[element.term].plural not in lineage:
+                reason = "a property of the class has its name in the objects"
+                yield Unbound("element", element.term, term, "", reason, 0)
 
 
 def _made(resolved: Resolved) -> _Made:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from iac_base.words import split_name, text_literal
+from iac_base.text import text_literal
+from iac_base.words import split_name
 
 REDACTED: Final = "[redacted]"
 

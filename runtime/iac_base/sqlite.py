@@ -151,17 +151,23 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: DatabaseSc
     Raises:
         StateFileError: It is newer than `schema`, or something else wrote it.
     """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    # Of one moment: another program may make the tables just now.
+    connection.execute("BEGIN")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        tables = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
     if version > len(schema.migrations):
         raise StateFileError(
             path,
             "a newer version of iac wrote it",
             f"Use that version, or move {path} away.",
         )
-    tables = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
     if version and not tables:
         raise _DamagedError("its tables are gone")
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
     if tables and (version == 0 or application != schema.application):
         raise StateFileError(path, "its file holds something else", f"Move {path} away.")
     return int(version)

@@ -14,6 +14,7 @@ The spaces of Unicode stay: macOS writes U+202F into the names of screenshots, a
 another space leads nowhere.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -49,6 +50,7 @@ _TERMINAL: Final = re.compile(
     "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
     "|\x1b[ -/]*[0-Z\\\\^-~]"
 )
+_UNSAFE: Final = re.compile("[\ud800-\udfff\u2028\u2029\x7f-\x9f]")
 _MARK_CATEGORIES: Final = ("Mn", "Mc", "Me")
 
 
@@ -154,3 +156,9 @@ def escaped(text: str) -> str:
 def _escape(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+def text_literal(text: str) -> str:
+    """Return `text` as a JavaScript string literal that is also JSON, on one line."""
+    literal = json.dumps(text, ensure_ascii=False)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", literal)

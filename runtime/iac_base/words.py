@@ -1,12 +1,10 @@
-"""Words and names: how they are compared, how a name falls into words, how a text is quoted."""
+"""Words and names: how they are compared, how a name falls into words."""
 
-import json
 import re
 from functools import lru_cache
 from typing import Final
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_UNSAFE: Final = re.compile("[\ud800-\udfff\u2028\u2029\x7f-\x9f]")
 
 
 # Names are few, and one call compares the same ones many times.
@@ -19,9 +17,3 @@ def fold(name: str) -> str:
 def split_name(name: str) -> list[str]:
     """Return the words of a name in lower case: `APIKey2`, `api_key2`, `API key 2` alike."""
     return [word.lower() for word in _WORD.findall(name)]
-
-
-def text_literal(text: str) -> str:
-    """Return `text` as a JavaScript string literal that is also JSON, on one line."""
-    literal = json.dumps(text, ensure_ascii=False)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", literal)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
         ToolError,
         UnknownToolError,
     )
-    from iac_runtime.library import Session, connect
+    from iac_runtime.library import Session, connect, each, timeout
+    from iac_runtime.objects import its, read
     from iac_runtime.policy.model import register_rule
 
 __all__ = [
@@ -35,13 +36,21 @@ __all__ = [
     "ToolError",
     "UnknownToolError",
     "connect",
+    "each",
+    "its",
+    "read",
     "register_rule",
+    "timeout",
 ]
 
 _HOMES = {
     "Session": "iac_runtime.library",
     "connect": "iac_runtime.library",
+    "each": "iac_runtime.library",
+    "its": "iac_runtime.objects",
+    "read": "iac_runtime.objects",
     "register_rule": "iac_runtime.policy.model",
+    "timeout": "iac_runtime.library",
 }
 
 

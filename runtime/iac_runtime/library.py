@@ -6,7 +6,9 @@ says otherwise. Without `connect`, calls go to the osascript of this Mac.
 
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from iac_runtime.tools.shape import Tool
 
 _TIMEOUT: Final = 30.0
+
+_seconds: ContextVar[float | None] = ContextVar("seconds", default=None)
+"""What `timeout` gives to calls; None for the session's own."""
 
 _lock = threading.RLock()
 _sessions: list["Session"] = []
@@ -52,7 +57,7 @@ class Session:
         from iac_runtime.gate.plans import Call
         from iac_runtime.tools.checking import taken
 
-        return self._value(Call(tool, taken(arguments), raw=True))
+        return self._value(Call(tool, taken(arguments), raw=True, timeout=_seconds.get()))
 
     def call_all(self, tool: str, calls: Sequence[Mapping[str, Any]], /) -> list[Any]:
         """Call a tool several times, with each of the arguments; return the results in order.
@@ -68,7 +73,9 @@ class Session:
         if not calls:
             return []
         given = tuple(map(taken, calls))
-        return list(self._value(Call(tool, {}, calls=given, raw=True))["results"])
+        return list(
+            self._value(Call(tool, {}, calls=given, raw=True, timeout=_seconds.get()))["results"]
+        )
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""
@@ -81,7 +88,7 @@ class Session:
         name = f"{key}_{function.__name__.rstrip('_')}"
         tool = find_tool(module, function.__name__, name)
         given = {key: taken(value, key) for key, value in arguments.items() if value is not None}
-        return self._value(Call(tool.name, given, raw=True), tool)
+        return self._value(Call(tool.name, given, raw=True, timeout=_seconds.get()), tool)
 
     def _value(self, call: "Call", tool: "Tool | None" = None) -> Any:
         from iac_runtime.gate.plans import Done, asking
@@ -191,6 +198,45 @@ def _begin(session: Session) -> Session:
     with _lock:
         _sessions.append(session)
     return session
+
+
+@contextmanager
+def timeout(seconds: float) -> Iterator[None]:
+    """Give each call of this thread so many seconds inside the block: `with timeout(600): …`."""
+    token = _seconds.set(seconds)
+    try:
+        yield
+    finally:
+        _seconds.reset(token)
+
+
+def each(
+    function: Callable[..., Sequence[Mapping[str, Any]]],
+    /,
+    *args: Any,
+    page: int = 200,
+    **given: Any,
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a `list`, read a page at a time: `each(mail.list, "message", of="inbox")`.
+
+    A page goes on behind the last row of the one before, wherever that is by then.
+
+    Args:
+        function: The `list` of an app.
+        args, given: Its arguments, without `limit`, `offset` and `cursor`.
+        page: Rows that are read at once.
+    """
+    from iac_runtime.language.syntax import SelectPart, read_syntax
+
+    seen, cursor = 0, None
+    while rows := function(*args, limit=page, cursor=cursor, **given):
+        yield from rows
+        seen += len(rows)
+        match read_syntax(rows[-1]["ref"]).parts[-1]:
+            case SelectPart("byId", ident):
+                cursor = f"{seen}:{ident}"
+            case _:
+                cursor = f"{seen}:"
 
 
 def dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:

@@ -1,6 +1,6 @@
 """Writing references: `notes.get(f"notes[{ref.text(name)}]")`, whatever stands in the name."""
 
-from iac_base.words import text_literal
+from iac_base.text import text_literal
 
 __all__ = ["text"]
 

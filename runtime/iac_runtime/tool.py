@@ -34,6 +34,7 @@ __all__ = [
     "at_most",
     "highest",
     "install",
+    "objects",
     "spec_of",
     "tool",
     "user_tools",
@@ -149,6 +150,7 @@ class Spec(NamedTuple):
     jxa: str
     result: str
     bind: Mapping[str, Any]
+    example: Mapping[str, Any] = {}
 
 
 class App(NamedTuple):
@@ -191,6 +193,7 @@ def tool(
     jxa: str = "",
     result: str = "",
     bind: Mapping[str, Any] = _NOTHING,
+    example: Mapping[str, Any] = _NOTHING,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a function as a tool and return it unchanged.
 
@@ -204,11 +207,12 @@ def tool(
         result: The type of the answer in the grammar of `Param.type`; empty for none declared.
         bind: For a recipe: the arguments of `op` that are fixed; a value `"$name"` stands for
             the parameter `name`, and is left out where that one is.
+        example: Arguments of a call.
     """
 
     def mark(function: Callable[P, R]) -> Callable[P, R]:
         name = jxa or function.__name__.rstrip("_")
-        spec = Spec(event, level, ceiling or level, params, op, name, result, bind)
+        spec = Spec(event, level, ceiling or level, params, op, name, result, bind, example)
         setattr(function, _SPEC, spec)
         return function
 
@@ -219,6 +223,25 @@ def spec_of(function: Callable[..., Any]) -> Spec | None:
     """Return what `tool` said about `function`, or None for a function that is no tool."""
     spec: Spec | None = getattr(function, _SPEC, None)
     return spec
+
+
+def objects(module: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a generated module: its typed objects, imported when asked for.
+
+    They stand beside it in `<module>_objects`; a server never asks.
+    """
+
+    def find(name: str) -> Any:
+        if name[:1] == "_":
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        try:
+            return getattr(import_module(f"{module}_objects"), name)
+        except (AttributeError, ModuleNotFoundError):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}") from None
+
+    return find
 
 
 def install(dispatch: Dispatch, user_folders: Callable[[], Sequence[str]]) -> None:

@@ -13,7 +13,11 @@
     get js() { return this; }
   }
   class Nil extends NSObject {
-    isNil() { return true; }
+    #said;
+    isNil() { return this.#said === undefined; }
+    fill(said) { this.#said = said; }
+    get localizedDescription() { return this.#said === undefined ? new Nil() : new NSString(this.#said); }
+    get code() { return 260; }
     get js() { return undefined; }
   }
 
@@ -60,8 +64,9 @@
   const $ = function (value) {
     if (value === undefined || value === null) return new Nil();
     if (value instanceof NSObject) return value;
-    return typeof value === "string" ? new NSString(value) : new Boxed(value);
+    return bridged.wrap(value);
   };
+  bridged.wrap = (value) => (typeof value === "string" ? new NSString(value) : new Boxed(value));
   const environment = (name) => ask("environment", { name: String(name) });
   $.NSUTF8StringEncoding = UTF8;
   $.NSString = {
@@ -121,8 +126,10 @@
   bridged.test = (value) => value instanceof NSObject;
   bridged.unwrap = (value) => (value instanceof NSObject ? (value.js === value ? null : value.js) : value);
 
+  const isRecord = (value) => typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
   const deep = (value) => {
     const plain = value instanceof NSObject ? value.js : value;
+    if (isRecord(plain)) return Object.fromEntries(Object.entries(plain).map(([key, item]) => [key, deep(item)]));
     return Array.isArray(plain) ? plain.map(deep) : plain;
   };
   global.$ = $;
@@ -132,4 +139,6 @@
     deepUnwrap: deep,
     wrap: $,
   };
+  global.__foundation = { ask, bridged, NSObject, NSString, NSData, Boxed, Nil };
+  global.__objc = { ask, bridged, NSObject, NSString, NSData, Nil };
 })(globalThis);

@@ -14,6 +14,7 @@ from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import parse_type
 from iac_simulator.errors import EventRefusedError
+from iac_simulator.typed_values import encoded, properties_of
 from iac_simulator.values import UNDEFINED, AppReference, record_in
 
 
@@ -77,6 +78,15 @@ def command_named(tables: Tables, name: str) -> AppCommand | None:
     return found
 
 
+def command_of(tables: Tables, event: str) -> AppCommand | None:
+    """Return the command whose event this is, as JavaScript would find it."""
+    own = (spec for spec in tables.tools.values() if spec.event == event and not spec.bind)
+    names = [spec.jxa if spec.op == "command" else spec.op for spec in own if spec.op != "list"]
+    names += [name for name, row in _STANDARD.items() if row.event == event]
+    found = (command_named(tables, name) for name in names)
+    return next((row for row in found if row is not None and row.event == event), None)
+
+
 def read_arguments(
     command: AppCommand, receiver: AppReference | None, args: Sequence[Any]
 ) -> Arguments:
@@ -100,6 +110,21 @@ def read_arguments(
     if direct is UNDEFINED or set(named) - set(command.params):
         raise EventRefusedError(-1700)
     return Arguments(direct, named, timeout_of(rest[1] if len(rest) > 1 else None), refused)
+
+
+def params_of(tables: Tables, command: AppCommand, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the named arguments of a call as its event carries them, by code."""
+    term = named.get("new") if command.event == "corecrel" else None
+    made = tables.find_class(term) if isinstance(term, str) else None
+    params = {}
+    for key, value in named.items():
+        param = command.params[key]
+        properties = record_in(value) if param.code == "prdt" else None
+        if properties is not None:
+            params[param.code] = properties_of(tables, made, properties)
+        else:
+            params[param.code] = encoded(tables, value, param.type)
+    return params
 
 
 def timeout_of(modifiers: Any) -> float | None:

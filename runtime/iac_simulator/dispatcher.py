@@ -2,13 +2,24 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from iac_runtime.tools.tables import Tables
 from iac_simulator import filters
-from iac_simulator.commands import AppCommand, command_named, read_arguments, reflect, timeout_of
+from iac_simulator.commands import (
+    AppCommand,
+    command_named,
+    command_of,
+    params_of,
+    read_arguments,
+    reflect,
+    timeout_of,
+)
+from iac_simulator.descriptors import Writing, read_event
+from iac_simulator.disk import on_disk
 from iac_simulator.errors import EventRefusedError, Unreachable
 from iac_simulator.follow import Value, answer
+from iac_simulator.habits import ask_person, idle_seconds, steps
 from iac_simulator.names import (
     element_class,
     is_member,
@@ -17,59 +28,46 @@ from iac_simulator.names import (
     property_named,
     unknown_name,
 )
-from iac_simulator.new_objects import VerbCall, make
+from iac_simulator.new_objects import VerbCall
 from iac_simulator.plausible import answer_by_type
 from iac_simulator.scenario import Faults, InjectedFault
 from iac_simulator.typed_values import direct_of, encoded, properties_of
 from iac_simulator.values import (
+    UNDEFINED,
     AppReference,
     Chain,
+    SentEvent,
     chain_of,
     from_wire,
     notation,
     record_in,
     to_wire,
 )
-from iac_simulator.verbs import VERBS, change, shift
+from iac_simulator.verbs import VERBS, change, looked_at, make, shift
 from iac_simulator.world import AppWorld
 
 OPERATIONS: Final = frozenset(
-    "application kind member names reflect installed filter get set length call create".split()
+    "application kind member names reflect installed filter disk get set length call create"
+    " transmit".split()
 )
 """The requests; each is carried out by the method of its name."""
 
 CURRENT: Final = ""
 """The key of the current application: osascript itself, which has no dictionary of its own."""
 
-_OF_CURRENT: Final[Mapping[str, Any]] = {
-    "id": "com.apple.osascript",
-    "name": "osascript",
-    "running": True,
-    "frontmost": False,
-    "version": "1.0",
-}
+_OF_CURRENT: Final[Mapping[str, Any]] = (
+    {"id": "com.apple.osascript", "name": "osascript", "version": "1.0"}
+    | {"running": True, "frontmost": False}
+)  # fmt: skip
 
 Request = Mapping[str, Any]
-
-
-class SentEvent(NamedTuple):
-    """An Apple event as it went out, in the notation of docs/simulator.md.
-
-    `app` is a bundle id, `event` class and id in 8 characters; `direct` is None where the event had
-    no direct parameter; `params` are keyed by code; `timeout` is in seconds, None for the default.
-    """
-
-    app: str
-    event: str
-    direct: Any
-    params: Mapping[str, Any]
-    timeout: float | None = None
 
 
 @dataclass(frozen=True)
 class Dispatcher:
     """The apps of a simulator. `now` gives the moment as ISO 8601, `log` gets each event,
-    `warn` what the strict variant has to say.
+    `warn` what the strict variant has to say; `clock` counts seconds, those that were waited
+    included, and `used` says when by it each app had its last event.
     """
 
     worlds: Mapping[str, AppWorld]
@@ -77,6 +75,8 @@ class Dispatcher:
     log: Callable[[SentEvent], None]
     faults: Faults
     warn: Callable[[str], None]
+    clock: Callable[[], float]
+    used: dict[str, float]
     struck: list[InjectedFault] = field(default_factory=list)
 
     def answer(self, name: str, request: Request, struck: list[InjectedFault]) -> Any:
@@ -151,10 +151,17 @@ class Dispatcher:
 
     def _installed(self, _request: Request) -> list[dict[str, Any]]:
         return [
-            {"id": app.id, "name": app.name, "running": world.data.get("@running", True)}
+            {"id": app.id, "name": app.name, "running": self._runs(world)}
             for _, world in self._applications()
             for app in [world.tables.app]
         ]
+
+    def _runs(self, world: AppWorld) -> bool:
+        """Say whether an app runs; a helper that was idle for long has ended."""
+        last, idle = self.used.get(world.tables.key), idle_seconds(world)
+        if idle and last is not None and self.clock() - last > idle:
+            world.data["@running"] = False
+        return world.data.get("@running", True) is not False
 
     def _reflect(self, request: Request) -> Any:
         tables = self._tables(request)
@@ -163,6 +170,9 @@ class Dispatcher:
 
     def _filter(self, request: Request) -> Any:
         return filters.fold(request["filter"])
+
+    def _disk(self, request: Request) -> Any:
+        return on_disk(self.worlds, request, self.now())
 
     # What sends an event.
 
@@ -180,8 +190,9 @@ class Dispatcher:
         self.struck.extend(struck)
         for fault in struck:
             self._disturb(world, fault)
-        if code != "aevtquit" and world.data.get("@running") is False:
+        if code != "aevtquit" and not self._runs(world):
             del world.data["@running"]
+        self.used[world.tables.key] = self.clock()
         for data in self._answering(world):
             number = data.get("@errors", {}).get(code)
             if number is not None:
@@ -237,6 +248,7 @@ class Dispatcher:
             timeout_of(from_wire(modifiers)),
         )
         call = VerbCall(world, direct, {}, self.now())
+        self._wait(world, chain)
         return to_wire(self._send(world, sent, run or (lambda: VERBS[event](call))))
 
     def _get(self, request: Request) -> Any:
@@ -246,6 +258,7 @@ class Dispatcher:
                 raise EventRefusedError(-1708)
             return _OF_CURRENT[chain[0].value]
         world = self._world(request)
+        self._runs(world)
         if len(chain) == 1 and chain[0].value in ("id", "running"):
             call = VerbCall(world, world.reference(chain), {}, self.now())
             return to_wire(VERBS["coregetd"](call))
@@ -262,7 +275,7 @@ class Dispatcher:
             world,
             "coresetd",
             chain,
-            lambda: change(world, chain, value),
+            lambda: change(VerbCall(world, None, {}, self.now()), chain, value),
             {"data": encoded(world.tables, value, place.prop.type if place.prop else "any")},
             request.get("modifiers"),
         )
@@ -302,7 +315,25 @@ class Dispatcher:
             return self._get({**request, "modifiers": modifiers})
         world, command = target
         receiver = AppReference(request["root"]["key"], chain[:-1]) if len(chain) > 1 else None
-        return self._run(world, command, receiver, args)
+        return to_wire(self._run(world, command, receiver, args))
+
+    def _transmit(self, request: Request) -> Any:
+        """Carry out a raw event; the answer is a descriptor, or None."""
+        world = self._world(request)
+        tables, event = world.tables, request["event"]
+        direct, values, modifiers = read_event(tables, request)
+        if event == "coresetd" and isinstance(direct, AppReference) and set(values) == {"data"}:
+            body = {"chain": direct.chain, "value": to_wire(values["data"])}
+            self._set({**request, **body, "modifiers": to_wire(modifiers)})
+            return None
+        command = command_of(tables, event)
+        if command is None:
+            raise EventRefusedError(-1708)
+        keys = {row.code: key for key, row in command.params.items()}
+        named = {keys.get(code, code): value for code, value in values.items()}
+        args = [direct] if command.direct is not None else []
+        args += [{"record": named}, modifiers]
+        return Writing(tables).value(self._run(world, command, None, args))
 
     def _command(
         self, request: Request, chain: Chain, given: bool
@@ -336,35 +367,33 @@ class Dispatcher:
     def _run(
         self, world: AppWorld, command: AppCommand, receiver: AppReference | None, args: list[Any]
     ) -> Any:
+        """Send a command; the app's answer as it keeps values."""
         tables = world.tables
         call = read_arguments(command, receiver, args)
-        params = self._params(tables, command, call.named)
+        params = params_of(tables, command, call.named)
         type_ = command.direct.type if command.direct else "any"
         direct = None if call.direct is None else direct_of(tables, call.direct, type_)
         verb = VERBS.get(command.event)
-        live = VerbCall(world, call.direct, call.named, self.now())
+        live = VerbCall(world, call.direct, call.named, self.now(), call.timeout)
 
         def run() -> Any:
             if call.refused:
                 raise EventRefusedError(-1700)
+            ask_person(live, command.event, self.faults.scenario.dialogs, self.struck)
             if verb is not None:
                 return verb(live)
+            done, given = steps(live, command.event)
+            if done and (given is not UNDEFINED or not command.result):
+                return answer(world, Value(given))
             return answer_by_type(world, command, call.direct, live.now)
 
+        self._wait(world, receiver.chain if receiver else ())
         sent = SentEvent(tables.app.id, command.event, direct, params, call.timeout)
-        return to_wire(self._send(world, sent, run))
+        return self._send(world, sent, run)
 
-    def _params(
-        self, tables: Tables, command: AppCommand, named: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        term = named.get("new") if command.event == "corecrel" else None
-        made = tables.find_class(term) if isinstance(term, str) else None
-        params = {}
-        for key, value in named.items():
-            param = command.params[key]
-            properties = record_in(value) if param.code == "prdt" else None
-            if properties is not None:
-                params[param.code] = properties_of(tables, made, properties)
-            else:
-                params[param.code] = encoded(tables, value, param.type)
-        return params
+    def _wait(self, world: AppWorld, chain: Chain) -> None:
+        """Take the time that the scenario says an event takes, by the objects it looks at."""
+        base, each = self.faults.scenario.latency, self.faults.scenario.latency_each
+        if base or each:
+            objects = looked_at(world, chain) if each else 0
+            self.struck.append(InjectedFault(delay=base + each * objects))

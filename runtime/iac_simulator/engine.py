@@ -53,7 +53,7 @@ class Engine(Protocol):
         ...
 
 
-_SOURCES: Final = ("jxa.js", "bridge.js", "script.js")
+_SOURCES: Final = ("jxa.js", "bridge.js", "descriptors.js", "foundation.js", "script.js")
 
 
 @cache

@@ -7,6 +7,7 @@ limit, which both libraries export.
 
 import ctypes
 import sys
+import weakref
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
@@ -87,7 +88,10 @@ class _Core:
         self._kept: list[Any] = []
         self._group = self._lib.JSContextGroupCreate()
         self._context = self._lib.JSGlobalContextCreateInGroup(self._group, None)
-        self._stop = _Stop(self._must_stop)
+        # A callback must not hold this object, or both are freed only when Python next looks for
+        # circles, and a context is megabytes.
+        me = weakref.ref(self)
+        self._stop = _Stop(lambda *_: (core := me()) is None or core._must_stop())
         self._lib.JSContextGroupSetExecutionTimeLimit(self._group, _TICK, self._stop, None)
 
     def __del__(self) -> None:
@@ -95,7 +99,7 @@ class _Core:
             self._lib.JSGlobalContextRelease(self._context)
             self._lib.JSContextGroupRelease(self._group)
 
-    def _must_stop(self, _context: int, _data: int) -> bool:
+    def _must_stop(self) -> bool:
         try:
             if self._raised is None:
                 self._check()
@@ -107,16 +111,13 @@ class _Core:
         return self._raised is not None
 
     def bind(self, name: str, function: Callable[[str], str]) -> None:
+        me = weakref.ref(self)
+
         def called(
             _context: int, _function: int, _this: int, count: int, values: Any, _error: Any
         ) -> int:
-            reply = '{"missing": "stopped"}'
-            if self._raised is None:
-                try:
-                    reply = function(self._text(values[0]) if count else "")
-                except BaseException as raised:
-                    self._raised = raised
-            return self._value(reply)
+            core = me()
+            return core._answer(function, values[0] if count else None) if core else 0
 
         callback = _Call(called)
         self._kept.append(callback)
@@ -125,6 +126,15 @@ class _Core:
         root = self._lib.JSContextGetGlobalObject(self._context)
         self._lib.JSObjectSetProperty(self._context, root, key, made, 0, None)
         self._lib.JSStringRelease(key)
+
+    def _answer(self, function: Callable[[str], str], value: int | None) -> int:
+        reply = '{"missing": "stopped"}'
+        if self._raised is None:
+            try:
+                reply = function("" if value is None else self._text(value))
+            except BaseException as raised:
+                self._raised = raised
+        return self._value(reply)
 
     def evaluate(self, source: str) -> None:
         text, origin, error = self._string(source), self._string("iac"), _P()

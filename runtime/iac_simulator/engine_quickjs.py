@@ -33,15 +33,19 @@ class _QuickJS:
         self._context = quickjs.Context()
         self._context.set_max_stack_size(_STACK)
         self._context.set_memory_limit(_MEMORY)
-        self._raised: BaseException | None = None
+        self._raised: list[BaseException] = []
 
     def bind(self, name: str, function: Callable[[str], str]) -> None:
+        raised = self._raised
+
+        # It must not hold this object: a circle around a context is freed only when Python next
+        # looks for circles, and a context is a megabyte.
         def guarded(text: str) -> str:
-            if self._raised is None:
+            if not raised:
                 try:
                     return function(text)
-                except BaseException as raised:
-                    self._raised = raised
+                except BaseException as stopped:
+                    raised.append(stopped)
             # A JavaScript `catch` would lose a Python exception: it is raised again in `call`.
             return '{"missing": "stopped"}'
 
@@ -55,9 +59,9 @@ class _QuickJS:
         try:
             text = function(argument)
         except quickjs.JSException as raised:
-            raise self._raised or EngineError(str(raised)) from None
-        if self._raised is not None:
-            raise self._raised
+            raise self._raised.pop() if self._raised else EngineError(str(raised)) from None
+        if self._raised:
+            raise self._raised.pop()
         return str(text)
 
 

@@ -6,17 +6,17 @@ Source of the lines: public threads of 10.10 to 10.13 (offsets and a line number
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
 
-_SAID: Final[Mapping[str, tuple[str, str]]] = {
-    "fr": ("Une erreur s’est produite.", "Envoi d’événements Apple à {app} non autorisé."),
-    "ja": ("エラーが起きました。", "{app}にAppleEventを送信する権限がありません。"),
-    "ar": ("حدث خطأ.", "غير مسموح بإرسال أحداث Apple إلى {app}."),
-}
-"""Language -> what is said of any number, and of a denied permission; in our words."""
+_SAID: Final[Mapping[str, Mapping[str, str]]] = tomllib.loads(
+    Path(__file__).with_name("languages.toml").read_text("utf-8")
+)
+"""Language -> number -> what is said of it; `other` is said of any other number."""
 
 LANGUAGES: Final = ("en", "de", *_SAID)
 
@@ -25,7 +25,8 @@ def text_of(number: int, app: str, language: str = "en") -> str:
     """Return what JXA says for `number` from the app called `app`."""
     row = APPLE_ERRORS.get(number, APP_ERROR)
     if language in _SAID:
-        return _SAID[language][number == _DENIED].format(app=app)
+        said = _SAID[language]
+        return said.get(str(number), said["other"]).format(app=app)
     return (row.said if language == "en" else row.german).format(app=app)
 
 

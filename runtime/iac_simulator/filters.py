@@ -91,7 +91,7 @@ def holds(folded: Mapping[str, Any], read: Read) -> bool:
 
 
 def _compare(left: Any, test: str, right: Any) -> bool:
-    a, b = _comparable(left), _comparable(right)
+    a, b = comparable(left), comparable(right)
     if test == "=" and isinstance(a, bool) and not isinstance(b, bool):
         return False
     texts = isinstance(a, str) and isinstance(b, str)
@@ -104,12 +104,12 @@ def _compare(left: Any, test: str, right: Any) -> bool:
         return False
 
 
-def _comparable(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """Text is compared without regard to case, as Cocoa's scripting tests do (inferred)."""
     if isinstance(value, str):
         return value.casefold()
     if isinstance(value, list):
-        return [_comparable(item) for item in value]
+        return [comparable(item) for item in value]
     if isinstance(value, dict) and "date" in value:
         try:
             return instant(value["date"])

@@ -47,7 +47,12 @@ def follow(world: AppWorld, chain: Chain) -> Found:
         EventRefusedError: -1719 index out of range, -1728 no such name or id, -1700 unknown name.
     """
     found: Found = world.root
+    around: Found = found
     for step in chain:
+        if step.kind == "x":
+            found = _beside(around, found, step.value)
+            continue
+        around = found if isinstance(found, Many) else around
         found = _step(world, found, step)
     return found
 
@@ -238,6 +243,11 @@ def _among(world: AppWorld, found: Many, step: ChainStep) -> Found:
         return Many(items, found.plural, step.kind == "w")
     if step.kind == "i":
         return _at(found.items, step.value)
+    if step.kind == "r":
+        return Many(_between(found.items, *step.value), found.plural)
+    if step.kind == "o":
+        # What an app picks is its own affair; here it is the last.
+        return _at(found.items, (len(found.items) - 1) // 2 if step.value == "middle" else -1)
     if step.kind == "w":
         passed = [item for item in found.items if _passes(world, item, step.value)]
         return Many(passed, found.plural)
@@ -266,6 +276,26 @@ def _at(items: "list[Found]", index: int) -> Found:
     if not -len(items) <= index < len(items):
         raise EventRefusedError(-1719)
     return items[index]
+
+
+def _between(items: "list[Found]", first: int, last: int) -> "list[Found]":
+    """Return a range of items; its ends count from 1, or from the end."""
+    ends = [at - 1 if at > 0 else len(items) + at for at in (first, last)]
+    if not 0 <= ends[0] <= ends[1] < len(items):
+        raise EventRefusedError(-1719)
+    return items[ends[0] : ends[1] + 1]
+
+
+def _beside(around: Found, found: Found, way: str) -> Found:
+    """Return the neighbour of an object in the collection that it was picked from."""
+    if not isinstance(around, Many) or not isinstance(found, WorldObject):
+        raise EventRefusedError(-1728)
+    datas = [item.data if isinstance(item, WorldObject) else None for item in around.items]
+    at = next((i for i, data in enumerate(datas) if data is found.data), None)
+    if at is None:
+        raise EventRefusedError(-1728)
+    at += 1 if way == "next" else -1
+    return _at(around.items, at) if at >= 0 else _at([], 0)
 
 
 def _passes(world: AppWorld, item: Found, folded: dict[str, Any]) -> bool:

@@ -46,7 +46,7 @@
     if (typeof value === "bigint") return { $: "number", v: String(value) };
     const spec = specs.get(value);
     if (spec) {
-      if (spec.made) return { $: "new", v: spec.made.term };
+      if (spec.made) return { $: "new", v: spec.made.term, p: spec.made.properties };
       return spec.root.item ? { $: "it", v: spec.chain } : { $: "ref", root: rootOf(spec), v: spec.chain };
     }
     if (!isPlain(value) && typeof value !== "function") return { $: "undefined" };

@@ -106,9 +106,9 @@ def place_of(tables: Tables, chain: Chain) -> Meaning:
     for kind, value in chain:
         if kind == "p":
             place = _named(tables, place, value)
-        elif kind in ("i", "n", "id"):
+        elif kind in ("i", "n", "id", "o", "x"):
             place = place if place.kind == "unknown" else Meaning("object", place.term)
-        elif kind == "w":
+        elif kind in ("w", "r"):
             place = Meaning("elements", place.term)
         elif kind == "new":
             place = Meaning("object", value)

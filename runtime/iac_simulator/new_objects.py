@@ -1,16 +1,15 @@
 """New objects: where one goes when a script names a place, or none, and what it gets by itself."""
 
+import itertools
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from iac_base.words import fold
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.follow import Many, Value, follow, refer
-from iac_simulator.typed_values import check_value, settable
-from iac_simulator.values import AppReference, Chain, stored
+from iac_simulator.follow import Found, Many, Value, follow, refer
+from iac_simulator.values import AppReference, Chain
 from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
-
-_STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
 
 
 class VerbCall(NamedTuple):
@@ -20,42 +19,19 @@ class VerbCall(NamedTuple):
     direct: Any
     named: Mapping[str, Any]
     now: str
+    timeout: float | None = None
 
 
 class NewObjectPlace(NamedTuple):
-    """A list of a world: its holder, its key there, and whether what is new comes first."""
+    """A list of a world: its holder, its key there, and whether what is new comes first.
+
+    `beside` is the object that it comes before (`first`) or after.
+    """
 
     owner: WorldObject
     plural: str
     first: bool = False
-
-
-def make(
-    call: VerbCall, term: str, properties: Mapping[str, Any], data: Any, at: Any
-) -> AppReference:
-    """Make a `term` and return the reference to it.
-
-    Raises:
-        EventRefusedError: -10024 it has no place there; what `settable` and `check_value` raise.
-    """
-    world = call.world
-    made: Data = {}
-    for name, value in properties.items():
-        prop = settable(world.tables, term, name)
-        check_value(world.tables, prop.type, value)
-        made[name] = stored(value)
-    if isinstance(data, str):
-        made[TEXT] = data
-    place = place_for(world, term, at)
-    items = place.owner.data.setdefault(place.plural, [])
-    place.owner.attach()
-    if isinstance(data, str) and TEXT in place.owner.data:
-        place.owner.data[TEXT] = "\n".join(part.get(TEXT, "") for part in [*items, made])
-    identify(world, term, made)
-    for prop in world.tables.properties(term):
-        if prop.term in _STAMPS and prop.jxa not in made:
-            made[prop.jxa] = {"date": call.now}
-    return insert(world, place, term, made)
+    beside: Data | None = None
 
 
 def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> AppReference:
@@ -64,22 +40,38 @@ def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> App
     if row is not None and row.plural != place.plural:
         data["@class"] = term
     items = place.owner.data.setdefault(place.plural, [])
-    items.insert(0 if place.first else len(items), data)
-    held = next(n for n in world.held(place.owner, place.plural) if n.data is data)
-    return world.reference(held.chain)
+    index = 0 if place.first else len(items)
+    if place.beside is not None:
+        index = next(i for i, one in enumerate(items) if one is place.beside) + (not place.first)
+    items.insert(index, data)
+    return world.reference(world.held_at(place.owner, place.plural, index).chain)
 
 
 def identify(world: AppWorld, term: str, made: Data) -> None:
     """Give a new object its id: a number that the world never gives twice, or a word with it."""
     prop = world.id_property(term)
-    if prop is None or prop.jxa in made:
+    if prop is None:
         return
-    known = [world.id_of(node.data, node.term) for node in world.descendants(world.root)]
-    numbers = [number for number in known if isinstance(number, int)]
-    number = max([int(world.data.get("@next", 1)), *(number + 1 for number in numbers)])
+    if "@next" not in world.data:
+        # Once, at the first object that is made: a look at all of them each time is what would
+        # make the thousandth slow.
+        nodes = world.descendants(world.root)
+        world.data["@next"] = max((_number(world, node) + 1 for node in nodes), default=1)
+    number = world.data["@next"]
+    if prop.jxa in made:
+        number = made[prop.jxa] if isinstance(made[prop.jxa], int) else 0
+        world.data["@next"] = max(world.data["@next"], number + 1)
+        return
     world.data["@next"] = number + 1
     word = world.tables.classes[term].jxa
     made[prop.jxa] = number if prop.type in ("integer", "number", "real") else f"{word}-{number}"
+
+
+def _number(world: AppWorld, node: WorldObject) -> int:
+    """Return the number in the id of an object, as `identify` gives ids; 0 for another one."""
+    ident = world.id_of(node.data, node.term)
+    found = re.fullmatch(r"[A-Za-z]+-(\d+)", ident) if isinstance(ident, str) else None
+    return int(found[1]) if found else ident if isinstance(ident, int) else 0
 
 
 def object_at(world: AppWorld, chain: Chain) -> WorldObject:
@@ -118,6 +110,28 @@ def target(world: AppWorld, value: Any) -> WorldObject:
     return found
 
 
+def nodes_of(world: AppWorld, direct: Any) -> list[WorldObject]:
+    """Return the objects that a direct parameter names, lists and filters taken apart."""
+    if isinstance(direct, list):
+        return [node for item in direct for node in nodes_of(world, item)]
+    if isinstance(direct, AppReference):
+        return flat(follow(world, direct.chain))
+    return [target(world, direct)]
+
+
+def flat(found: Found) -> list[WorldObject]:
+    """Return the objects that were found, one or many.
+
+    Raises:
+        EventRefusedError: -1708 it is a value.
+    """
+    if isinstance(found, Many):
+        return [node for item in found.items for node in flat(item)]
+    if not isinstance(found, WorldObject):
+        raise EventRefusedError(-1708)
+    return [found]
+
+
 def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
     """Return the list for a new `term` at a place that a script names, None for none.
 
@@ -125,6 +139,13 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
         EventRefusedError: -10024 it has no place there.
     """
     chain = at.chain if isinstance(at, AppReference) else ()
+    if chain and chain[-1].kind == "l" and chain[-1].value in ("before", "after"):
+        node = object_at(world, chain[:-1])
+        if node.home is None:
+            raise EventRefusedError(-10024)
+        return NewObjectPlace(
+            node.home.owner, node.home.plural, chain[-1].value == "before", node.data
+        )
     if chain and chain[-1].kind == "l":
         owner, plural = object_at(world, chain[:-2]), chain[-2].value
         if not isinstance(owner.data.get(plural), list):
@@ -140,7 +161,7 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
         return NewObjectPlace(owner, plural)
     # The app's own defaults (`defaultList`), then the first object that has such a list; last a
     # new list on the owner, where its class allows one.
-    for node in (*_defaults(world, owner), *world.descendants(owner)):
+    for node in itertools.chain(_defaults(world, owner), world.descendants(owner)):
         inner = _plural_for(world, node, term)
         if inner is not None and isinstance(node.data.get(inner), list):
             return NewObjectPlace(node, inner)

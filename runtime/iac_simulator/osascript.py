@@ -19,8 +19,8 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from iac_base import files
 from iac_base.errors import SetupError
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import shipped_folder
@@ -82,8 +82,8 @@ class _Session:
         self._simulator = simulator
         self._state = Path(state) if state else None
         self._log = Path(events) if events else None
-        self._seen: Any = None
-        self._kept: Any = None
+        self._seen: tuple[int, int, int] | None = None
+        self._kept: str | None = None
         if self._state is not None:
             with storage.locked(self._state):
                 self._refresh(self._state)
@@ -113,13 +113,13 @@ class _Session:
                 self._simulator.load(path)
             self._seen, self._kept = mark, None
         if self._kept is None:
-            self._kept = self._simulator.state()
+            self._kept = self._simulator.text(path.suffix)
 
     def _keep(self, path: Path) -> None:
-        state = self._simulator.state()
-        if state != self._kept:
-            self._simulator.save(path)
-            self._seen, self._kept = _mark(path), state
+        text = self._simulator.text(path.suffix)
+        if text != self._kept:
+            files.write_whole(path, text)
+            self._seen, self._kept = _mark(path), text
 
     def _append(self) -> None:
         """Write the new events down and forget them: a worker runs for days."""

@@ -1,5 +1,7 @@
 """Where nobody described an app: a world with a few objects, and answers by type."""
 
+import json
+from functools import lru_cache
 from typing import Any
 
 from iac_runtime.tool import Property
@@ -15,10 +17,19 @@ _DAY = "2026-01-{:02d}T09:00:00.000Z"
 
 
 def plausible_world(tables: Tables) -> dict[str, Any]:
-    """Return a deterministic world: two objects per element class, one inside each of those."""
-    if APPLICATION not in tables.classes:
-        return {}
-    return _elements(tables, APPLICATION, _COUNT, 2, "")
+    """Return a deterministic world: two objects per element class, one inside each of those.
+
+    What is one object by its property (a library, a selection) is there, too.
+    """
+    world: dict[str, Any] = json.loads(_world_text(tables))
+    return world
+
+
+@lru_cache(maxsize=64)
+def _world_text(tables: Tables) -> str:
+    # Each simulated app gets a world of its own, and many of them are of the same tables.
+    known = APPLICATION in tables.classes
+    return json.dumps(_elements(tables, APPLICATION, _COUNT, 2, "") if known else {})
 
 
 def _elements(tables: Tables, term: str, count: int, depth: int, prefix: str) -> dict[str, Any]:
@@ -28,6 +39,9 @@ def _elements(tables: Tables, term: str, count: int, depth: int, prefix: str) ->
         if row is not None and depth and row.plural not in world:
             names = [f"{prefix}{number}" for number in range(1, count + 1)]
             world[row.plural] = [_object(tables, element.term, n, depth) for n in names]
+    for prop in tables.properties(term):
+        if depth and prop.type in tables.classes and find_type(prop.type) is None:
+            world.setdefault(prop.jxa, _object(tables, prop.type, f"{prefix}1", depth))
     return world
 
 
@@ -43,7 +57,7 @@ def _object(tables: Tables, term: str, number: str, depth: int) -> dict[str, Any
 
 def _value(prop: Property, term: str, number: str) -> Any:
     """Return a value where a default of its type would say nothing: names, ids, dates, numbers."""
-    rank = int("".join(ch for ch in number if ch.isdigit()))
+    rank = int(number.replace(".", ""))
     if prop.code == "ID  ":
         return rank if prop.type in ("integer", "number") else f"{term}-{number}".replace(" ", "-")
     if prop.code == "pnam":

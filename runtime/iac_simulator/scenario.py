@@ -59,18 +59,24 @@ class FaultScenario:
 
     With `strict`, a name that the dictionary lacks is told on stderr when an event uses it; JXA
     itself says nothing since 10.11.
-    The old lines (10.10 to 10.13) have character offsets and the line number.
+    The old lines (10.10 to 10.13) have character offsets and the line number. `dialogs` is how a
+    person answers an app that asks: `yes`, `no` or `cancel`, or not while the event waits (`wait`).
+    An event takes `latency` seconds, and `latency_each` for each object that is looked at.
     """
 
     faults: tuple[InjectedFault, ...] = ()
     language: str = "en"
     error_lines: str = "new"
     strict: bool = False
+    dialogs: str = "wait"
+    latency: float = 0.0
+    latency_each: float = 0.0
 
 
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "language": LANGUAGES,
     "error_lines": ("new", "old"),
+    "dialogs": ("wait", "cancel", "yes", "no"),
     "on": ("event", "start"),
     "how": ("reorder", "insert", "remove", "replace"),
 }
@@ -149,9 +155,10 @@ class Faults:
         struck: list[InjectedFault] = []
         if not self.scenario.faults:
             return struck
+        folded = {"", *(name.casefold() for name in names)}
         with self._lock, self._shared():
             for index, fault in enumerate(self.scenario.faults):
-                named = fault.app in ("", *names) and fault.event in ("", event)
+                named = fault.app.casefold() in folded and fault.event in ("", event)
                 if fault.on != on or not named:
                     continue
                 self.counts[index] += 1

@@ -7,17 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import UTC, datetime
-from importlib import import_module
-from importlib.resources import files
+from datetime import UTC, datetime, timedelta
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any, Final
 
+from iac_base import files
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App
 from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
-from iac_simulator.dispatcher import Dispatcher, SentEvent
+from iac_simulator.dispatcher import Dispatcher
 from iac_simulator.engine import ENGINES, engine_name
 from iac_simulator.errors import StateError
 from iac_simulator.host import Buffers, Outside, RunSetting, TimedOut
@@ -25,18 +25,18 @@ from iac_simulator.plausible import plausible_world
 from iac_simulator.run import run_script
 from iac_simulator.scenario import Faults, FaultScenario
 from iac_simulator.state import check_world
-from iac_simulator.values import instant, to_iso
+from iac_simulator.values import SentEvent, instant, to_iso
 from iac_simulator.world import AppWorld
 
 _NOW: Final = "@now"
 
-_KEPT: Final = 10_000
+_KEPT: Final = 1_000
 """Events that are kept at least; a server runs for days."""
 
 
 def demo_state() -> dict[str, Any]:
     """Return the shipped world: {app key: world}, with a clock of its own."""
-    text = files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
+    text = resources.files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
     state: dict[str, Any] = json.loads(text)
     return state
 
@@ -46,15 +46,16 @@ class _Worlds(Mapping[str, AppWorld]):
 
     def __init__(self, tables: Mapping[str, Tables], state: dict[str, Any]) -> None:
         self._tables, self._state = tables, state
-        self._made: dict[str, dict[str, Any]] = {}
+        self._made: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def __getitem__(self, key: str) -> AppWorld:
         tables = self._tables[key]
         if key in self._state:
             return AppWorld(tables, self._state[key])
         if key not in self._made:
-            self._made[key] = plausible_world(tables)
-        return AppWorld(tables, self._made[key])
+            world = plausible_world(tables)
+            self._made[key] = (world, copy.deepcopy(world))
+        return AppWorld(tables, self._made[key][0])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -64,7 +65,7 @@ class _Worlds(Mapping[str, AppWorld]):
 
     def state(self) -> dict[str, Any]:
         """Return the state with the made worlds that a script changed."""
-        changed = {k: w for k, w in self._made.items() if w != plausible_world(self._tables[k])}
+        changed = {key: now for key, (now, made) in self._made.items() if now != made}
         return {**self._state, **changed}
 
 
@@ -101,6 +102,8 @@ class Simulator:
         self.events: list[SentEvent] = []
         self._apps = {tables.key: tables for tables in apps}
         self._lock = threading.RLock()
+        self._waited = 0.0
+        self._used: dict[str, float] = {}
         self._state: dict[str, Any] = {}
         self._adopt(demo_state() if state is None else copy.deepcopy(dict(state)), state is None)
 
@@ -135,12 +138,22 @@ class Simulator:
         self._state = kept
         self._worlds = _Worlds(apps, kept)
         self._dispatcher = Dispatcher(
-            self._worlds, self._now, self._log, self.faults, self._warnings.append
+            self._worlds,
+            self._now,
+            self._log,
+            self.faults,
+            self._warnings.append,
+            lambda: time.monotonic() + self._waited,
+            self._used,
         )
 
     def _now(self) -> str:
+        return to_iso(self._fixed() or datetime.now(UTC))
+
+    def _fixed(self) -> datetime | None:
+        """Return the moment of a fixed clock, which moves on only by what is waited."""
         fixed = self._state.get(_NOW)
-        return to_iso(_moment(fixed) if fixed is not None else datetime.now(UTC))
+        return None if fixed is None else _moment(fixed) + timedelta(seconds=self._waited)
 
     def _log(self, event: SentEvent) -> None:
         self.events.append(event)
@@ -155,6 +168,7 @@ class Simulator:
 
         def sleep(seconds: float) -> None:
             waited[0] += seconds
+            self._waited += seconds
 
         def check() -> None:
             if time.monotonic() - start + waited[0] > timeout:
@@ -181,8 +195,8 @@ class Simulator:
         Raises:
             TimedOut: `outside.check` said so.
         """
-        fixed = self._state.get(_NOW)
-        now = None if fixed is None else _moment(fixed).timestamp() * 1000
+        fixed = self._fixed()
+        now = None if fixed is None else fixed.timestamp() * 1000
 
         def handled(request: Mapping[str, Any], operation: Callable[[Any], Any]) -> Any:
             with self._lock, turn():
@@ -218,7 +232,16 @@ class Simulator:
             OSError: The file cannot be written.
             StateError: TOML cannot express it.
         """
-        storage.write_state(Path(path), self.state())
+        files.write_whole(Path(path), self.text(Path(path).suffix))
+
+    def text(self, suffix: str) -> str:
+        """Return what `save` writes to a file of this suffix.
+
+        Raises:
+            StateError: TOML cannot express it.
+        """
+        with self._lock:
+            return storage.state_text(self._worlds.state(), suffix)
 
 
 def _moment(value: Any) -> datetime:

@@ -61,18 +61,19 @@ def _plain(value: Any) -> Any:
     return {"date": value.isoformat()} if isinstance(value, date) else value
 
 
-def write_state(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state file so that a reader sees the old one or the new one.
+def state_text(state: Mapping[str, Any], suffix: str) -> str:
+    """Return the text of a state file: TOML for `.toml`, else JSON, an app a line.
 
     Raises:
-        OSError: The file cannot be written.
         StateError: TOML cannot express it: a null in a list.
     """
-    if path.suffix == ".toml":
-        text = _toml(state)
-    else:
-        text = json.dumps(state, ensure_ascii=False, indent=1) + "\n"
-    files.write_whole(path, text)
+    if suffix == ".toml":
+        return _toml(state)
+    # Without an indent this is the encoder in C, which a worker needs after each event.
+    apps = (
+        f"{_inline(key)}: {json.dumps(world, ensure_ascii=False)}" for key, world in state.items()
+    )
+    return "{\n" + ",\n".join(apps) + "\n}\n"
 
 
 def _toml(state: Mapping[str, Any]) -> str:
@@ -101,8 +102,10 @@ def locked(path: Path) -> AbstractContextManager[None]:
     return files.locked(path.with_name(f"{path.name}.lock"))
 
 
-_OF_WORLD: Final = frozenset({"@results", "@errors", "@running", "@dictionary", "@name", "@next"})
-_OF_OBJECT: Final = frozenset({"@class", "@text"})
+_OF_WORLD: Final = frozenset(
+    {"@results", "@errors", "@running", "@dictionary", "@name", "@next", "@kept"}
+)
+_OF_OBJECT: Final = frozenset({"@class", "@text", "@content"})
 _ANYWHERE: Final = frozenset({"id", "name", "properties"})
 
 

@@ -14,7 +14,7 @@ from iac_runtime.tools.tables import Tables
 from iac_runtime.types import Reading, find_type, parse_type
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.names import property_named, property_of_kin
-from iac_simulator.values import AppReference, Undefined, notation, record_in
+from iac_simulator.values import AppReference, NotMade, Undefined, notation, record_in
 
 _STANDARD_ENUMS: Final[Mapping[str, Enum]] = {
     "save options": (("yes", "yes "), ("no", "no  "), ("ask", "ask ")),
@@ -75,7 +75,18 @@ def _coded(
 def properties_of(tables: Tables, term: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties of a new `term` as a record of the log, by property codes."""
     named = partial(property_named, tables)
+    record = {key: _described(tables, value) for key, value in record.items()}
     return {"record": _coded(tables, record, lambda name: named(term, name) or named(None, name))}
+
+
+def _described(tables: Tables, value: Any) -> Any:
+    """Return what a new object is told of objects that go into it: records with their class."""
+    if isinstance(value, list):
+        return [_described(tables, item) for item in value]
+    if not isinstance(value, NotMade):
+        return value
+    row = tables.classes.get(value.term)
+    return {"record": {"class": row.jxa if row else value.term, **value.properties}}
 
 
 def direct_of(tables: Tables, value: Any, type_: str) -> Any:

@@ -18,7 +18,10 @@ from iac_simulator.errors import StateError
 
 
 class ChainStep(NamedTuple):
-    """One step. `kind`: p name, i index, n by name, id by id, w filter, l insertion place, new."""
+    """One step. `kind`: p name, i index, n by name, id by id, w filter, l insertion place, new.
+
+    Of raw events also: r range (ends from 1), o middle or some, x next or previous.
+    """
 
     kind: str
     value: Any
@@ -71,8 +74,12 @@ def notation(chain: Chain) -> str:
     for kind, value in chain:
         if kind in ("i", "n") or (kind in ("p", "l") and not _NAME.fullmatch(value)):
             text += f"[{_quoted(value)}]"
-        elif kind in ("p", "l"):
+        elif kind in ("p", "l") or kind in ("o", "x"):
             text += f".{value}"
+        elif kind == "r":
+            # As references say it: from 0, and without the end.
+            first, last = (at - 1 if at > 0 else at for at in value)
+            text += f"[{first}:{'' if last == -1 else last + 1}]"
         elif kind == "id":
             text += f".byId({_quoted(value)})"
         else:
@@ -125,11 +132,33 @@ IN_SCRIPT: Final = Undefined()
 """An object that was described and not made, or the one that a filter tests."""
 
 
+class NotMade(Undefined):
+    """An object of the class `term` that a script described and has not made."""
+
+    def __init__(self, term: str, properties: Mapping[str, Any]) -> None:
+        self.term = term
+        self.properties = properties
+
+
 class AppReference(NamedTuple):
     """A reference into the app `key`."""
 
     key: str
     chain: Chain
+
+
+class SentEvent(NamedTuple):
+    """An Apple event as it went out, in the notation of docs/simulator.md.
+
+    `app` is a bundle id, `event` class and id in 8 characters; `direct` is None where the event had
+    no direct parameter; `params` are keyed by code; `timeout` is in seconds, None for the default.
+    """
+
+    app: str
+    event: str
+    direct: Any
+    params: Mapping[str, Any]
+    timeout: float | None = None
 
 
 def is_mark(value: object) -> bool:
@@ -156,6 +185,8 @@ def from_wire(wire: Any) -> Any:
         return {tag: value}
     if tag == "ref":
         return AppReference(wire["root"]["key"], chain_of(value))
+    if tag == "new" and "p" in wire:
+        return NotMade(str(value), record_in(from_wire(wire["p"])) or {})
     if tag in ("it", "new"):
         return IN_SCRIPT
     return float(value) if tag == "number" else UNDEFINED

@@ -3,42 +3,40 @@
 import contextlib
 import copy
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from iac_runtime.tools.tables import APPLICATION
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.follow import Found, Many, Value, answer, follow
+from iac_simulator.habits import allowed, followed, touched
+from iac_simulator.names import element_class
 from iac_simulator.new_objects import (
     NewObjectPlace,
     VerbCall,
+    flat,
     identify,
     insert,
-    make,
+    nodes_of,
     object_at,
     place_for,
     target,
 )
 from iac_simulator.typed_values import check_value, settable
-from iac_simulator.values import UNDEFINED, AppReference, Chain, parse, record_in, stored
-from iac_simulator.world import AppWorld, WorldObject
+from iac_simulator.values import (
+    UNDEFINED,
+    AppReference,
+    Chain,
+    ChainStep,
+    NotMade,
+    parse,
+    record_in,
+    stored,
+)
+from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
 
-
-def _nodes(world: AppWorld, direct: Any) -> list[WorldObject]:
-    """Return the objects that a direct parameter names, lists and filters taken apart."""
-    if isinstance(direct, list):
-        return [node for item in direct for node in _nodes(world, item)]
-    if isinstance(direct, AppReference):
-        return _flat(follow(world, direct.chain))
-    return [target(world, direct)]
-
-
-def _flat(found: Found) -> list[WorldObject]:
-    if isinstance(found, Many):
-        return [node for item in found.items for node in _flat(item)]
-    if not isinstance(found, WorldObject):
-        raise EventRefusedError(-1708)
-    return [found]
+_STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
 
 
 def _remove(node: WorldObject) -> None:
@@ -54,8 +52,9 @@ def _remove(node: WorldObject) -> None:
 
 def _take_away(call: VerbCall, trash: Any = None) -> Any:
     """Remove objects; an app with a `trash` keeps there what is deleted."""
-    for node in _nodes(call.world, call.direct):
+    for node in nodes_of(call.world, call.direct):
         _remove(node)
+        touched(call, node.owner)
         if isinstance(trash, dict) and node.home is not None and node.home.owner.data is not trash:
             trash.setdefault(node.home.plural, []).append(node.data)
     return UNDEFINED
@@ -70,11 +69,18 @@ def _move(call: VerbCall) -> Any:
     if to is None:
         raise EventRefusedError(-1715)
     moved = []
-    for node in _nodes(call.world, call.direct):
+    for node in nodes_of(call.world, call.direct):
         place_for(call.world, node.term, to)
         _remove(node)
         # A place named by position may be another one now.
         place = place_for(call.world, node.term, to)
+        try:
+            _make_room(call, place, node)
+        except EventRefusedError:
+            node.home.items.append(node.data) if node.home else None
+            raise
+        touched(call, node.owner)
+        touched(call, place.owner)
         moved.append(insert(call.world, place, node.term, node.data))
     return _single(moved)
 
@@ -82,7 +88,7 @@ def _move(call: VerbCall) -> Any:
 def _duplicate(call: VerbCall) -> Any:
     world, to = call.world, call.named.get("to")
     made = []
-    for node in _nodes(world, call.direct):
+    for node in nodes_of(world, call.direct):
         if node.home is None:
             raise EventRefusedError(-1708)
         data = copy.deepcopy(node.data)
@@ -98,8 +104,20 @@ def _duplicate(call: VerbCall) -> Any:
                 data["name"] = f"{name} copy"
             node.attach()
             place = NewObjectPlace(node.home.owner, node.home.plural)
+        _make_room(call, place, replace(node, data=data))
+        touched(call, place.owner)
         made.append(insert(world, place, node.term, data))
     return _single(made)
+
+
+def _make_room(call: VerbCall, place: NewObjectPlace, node: WorldObject) -> None:
+    """Refuse an object whose name is taken where it goes, unless it is to replace the other."""
+    if call.named.get("replacing") is True:
+        name = call.world.name_of(node.data)
+        for other in list(call.world.listed(place.owner)):
+            if other.data is not node.data and call.world.name_of(other.data) == name:
+                _remove(other)
+    allowed(call.world, place.owner, node.term, node.data)
 
 
 def _exists(call: VerbCall) -> bool:
@@ -137,12 +155,22 @@ def _size(found: Found) -> int:
     return 1
 
 
+def looked_at(world: AppWorld, chain: Chain) -> int:
+    """Return how many objects the app goes through to find what `chain` names."""
+    most = 1
+    with contextlib.suppress(EventRefusedError):
+        for end in range(1, len(chain) + 1):
+            found = follow(world, chain[:end])
+            most = max(most, _size(found) if isinstance(found, Many) else 1)
+    return most
+
+
 def _open(call: VerbCall) -> Any:
     """A path becomes a document, in an app that has documents; an object just opens."""
     made = []
     for direct in call.direct if isinstance(call.direct, list) else [call.direct]:
         if isinstance(direct, AppReference):
-            _nodes(call.world, direct)
+            nodes_of(call.world, direct)
         elif isinstance(direct, dict) and "path" in direct:
             data = {"name": PurePosixPath(direct["path"]).name, "path": direct["path"]}
             with contextlib.suppress(EventRefusedError):
@@ -153,7 +181,7 @@ def _open(call: VerbCall) -> Any:
 
 def _save(call: VerbCall) -> Any:
     target = call.named.get("in")
-    for node in _nodes(call.world, call.direct) if call.direct is not None else []:
+    for node in nodes_of(call.world, call.direct) if call.direct is not None else []:
         if isinstance(target, dict) and "path" in target:
             node.data["path"] = target["path"]
             node.data["name"] = PurePosixPath(target["path"]).name
@@ -177,19 +205,20 @@ def _chain(call: VerbCall) -> Chain:
     return call.direct.chain
 
 
-def change(world: AppWorld, chain: Chain, value: Any) -> None:
+def change(call: VerbCall, chain: Chain, value: Any) -> None:
     """Set what `chain` names to `value`.
 
     Raises:
-        EventRefusedError: What `follow`, `settable` and `check_value` raise.
+        EventRefusedError: What `follow`, `settable`, `check_value` and `allowed` raise.
     """
+    world = call.world
     if not chain or chain[-1].kind != "p":
         raise EventRefusedError(-10006)
     owner = follow(world, chain[:-1])
     if isinstance(owner, Value):
         owner = object_at(world, chain[:-1])
     name = chain[-1].value
-    for node in _flat(owner):
+    for node in flat(owner):
         term = node.term
         if name in node.data and term not in world.tables.classes:
             node.data[name] = stored(value)
@@ -200,7 +229,15 @@ def change(world: AppWorld, chain: Chain, value: Any) -> None:
         prop = settable(world.tables, term, name)
         check_value(world.tables, prop.type, value)
         node.attach()
+        before = dict(node.data)
         node.data[name] = stored(value)
+        try:
+            allowed(world, node.owner or world.root, term, node.data)
+        except EventRefusedError:
+            node.data.clear()
+            node.data.update(before)
+            raise
+        followed(call, node, name)
 
 
 def shift(world: AppWorld, place: str, how: str) -> None:
@@ -228,8 +265,51 @@ def shift(world: AppWorld, place: str, how: str) -> None:
         items.insert(0, made)
 
 
+def make(
+    call: VerbCall, term: str, properties: Mapping[str, Any], data: Any, at: Any
+) -> AppReference:
+    """Make a `term` and return the reference to it.
+
+    Raises:
+        EventRefusedError: -10024 it has no place there; what `settable`, `check_value` and
+            `allowed` raise.
+    """
+    world = call.world
+    made: Data = {}
+    inside: list[tuple[str, NotMade]] = []
+    for name, value in properties.items():
+        items = value if isinstance(value, list) else [value]
+        new = [item for item in items if isinstance(item, NotMade)]
+        if new and len(new) == len(items) and element_class(world.tables, term, name):
+            inside += [(name, item) for item in new]
+            continue
+        prop = settable(world.tables, term, name)
+        check_value(world.tables, prop.type, value)
+        made[name] = stored(value)
+    if isinstance(data, str):
+        made[TEXT] = data
+    place = place_for(world, term, at)
+    items = place.owner.data.setdefault(place.plural, [])
+    place.owner.attach()
+    allowed(world, place.owner, term, made, new=True)
+    if isinstance(data, str) and TEXT in place.owner.data:
+        place.owner.data[TEXT] = "\n".join(part.get(TEXT, "") for part in [*items, made])
+    identify(world, term, made)
+    for prop in world.tables.properties(term):
+        if prop.term in _STAMPS and prop.jxa not in made:
+            made[prop.jxa] = {"date": call.now}
+    for name in properties:
+        followed(call, WorldObject(made, term, ()), name)
+    touched(call, place.owner)
+    held = insert(world, place, term, made)
+    for name, item in inside:
+        within = world.reference((*held.chain, ChainStep("p", name)))
+        make(call, item.term, item.properties, None, within)
+    return held
+
+
 def _set(call: VerbCall) -> Any:
-    change(call.world, _chain(call), call.named.get("to"))
+    change(call, _chain(call), call.named.get("to"))
     return UNDEFINED
 
 

@@ -9,6 +9,7 @@ words, characters: `doc.text.paragraphs[1].size`) carry properties.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -107,29 +108,48 @@ class AppWorld:
 
     def held(self, owner: WorldObject, plural: str) -> Iterator[WorldObject]:
         """Yield the objects in the list that `owner` holds under `plural`."""
-        of_owner = element_class(self.tables, owner.term, plural)
-        listed = of_owner or element_class(self.tables, None, plural)
         items = owner.data.get(plural)
         if not isinstance(items, list):
             return
-        home = Home(owner, plural, items)
+        names = Counter(self.name_of(data) for data in items)
+        home, term = Home(owner, plural, items), self._listed_as(owner, plural)
         for index, data in enumerate(items):
-            if is_mark(data):
-                continue
-            term = self.class_of(data, listed or "item")
-            chain = (*owner.chain, ChainStep("p", plural), self.key_step(items, index, term))
-            yield WorldObject(data, term, chain, owner, home, owner.attach)
+            if not is_mark(data):
+                yield self._held_at(home, index, term, names)
 
-    def key_step(self, items: list[Any], index: int, term: str) -> ChainStep:
-        """Return the step that an app answers with: by id, by a name of its own, or by index."""
+    def held_at(self, owner: WorldObject, plural: str, index: int) -> WorldObject:
+        """Return the object at `index` of the list that `owner` holds under `plural`."""
+        items = owner.data[plural]
+        data, listed = items[index], self._listed_as(owner, plural)
+        names = {}
+        if self.id_of(data, self.class_of(data, listed)) is None:
+            name = self.name_of(data)
+            names = {name: sum(self.name_of(other) == name for other in items)}
+        return self._held_at(Home(owner, plural, items), index, listed, names)
+
+    def _listed_as(self, owner: WorldObject, plural: str) -> str:
+        of_owner = element_class(self.tables, owner.term, plural)
+        return of_owner or element_class(self.tables, None, plural) or "item"
+
+    def _held_at(
+        self, home: Home, index: int, listed: str, names: Mapping[str | None, int]
+    ) -> WorldObject:
+        """Return the object of a list; `names` says how many objects of it have each name.
+
+        An app answers with the id, with a name that no other object has, or with the index.
+        """
+        owner, plural, items = home
         data = items[index]
-        identity = self.id_of(data, term)
+        term = self.class_of(data, listed)
+        identity, name = self.id_of(data, term), self.name_of(data)
         if identity is not None:
-            return ChainStep("id", identity)
-        name = self.name_of(data)
-        if name is not None and sum(self.name_of(other) == name for other in items) == 1:
-            return ChainStep("n", name)
-        return ChainStep("i", index)
+            step = ChainStep("id", identity)
+        elif name is not None and names[name] == 1:
+            step = ChainStep("n", name)
+        else:
+            step = ChainStep("i", index)
+        chain = (*owner.chain, ChainStep("p", plural), step)
+        return WorldObject(data, term, chain, owner, home, owner.attach)
 
     def listed(self, owner: WorldObject) -> Iterator[WorldObject]:
         """Yield the objects in all lists that `owner` holds."""

@@ -189,7 +189,7 @@ def seen(
         identify=identify_in(world.catalogue),
     )
     remembered: list[Any] = []
-    permissions.saw = remembered.append  # type: ignore[method-assign]
+    permissions.taint.add = remembered.append  # type: ignore[method-assign]
     limiter, audit = Counted(), Recorded()
     app = APP._replace(name=button, id=f"com.apple.{button}")
     screen = Memory(tree(SCREEN), apps=(app,))

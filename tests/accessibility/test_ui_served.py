@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 import ui_stack as stack
+import warm
 from mcp import Client, StdioServerParameters
 from ui_calls import ROWS
 from ui_user import User
@@ -24,9 +25,10 @@ def served(desk: stack.Desktop, tmp_path: Path) -> Callable[..., None]:
     """Hold a talk with a server of the accessibility tools on the desktop."""
 
     def held(talk: Talk, *options: str) -> None:
+        command, *rest = warm.command(warm.IAC_MCP, "serve", "--toolset", "accessibility", *options)
         server = StdioServerParameters(
-            command=str(Path(sys.executable).parent / "iac-mcp"),
-            args=["serve", "--toolset", "accessibility", *options],
+            command=command,
+            args=rest,
             env={
                 "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
                 "IAC_DATA": str(tmp_path / "data"),

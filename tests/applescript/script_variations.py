@@ -8,7 +8,7 @@ from script_cases import Case
 
 from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import ScriptToken
-from iac_applescript.analysis.javascript_tokens import scan_javascript
+from iac_applescript.analysis.javascript_tree import scan_javascript
 
 Between = Callable[[random.Random], str]
 

@@ -150,7 +150,7 @@ def vouched(caller: Requester) -> Requester:
 
 
 @pytest.mark.parametrize(
-    "script", [KEYS, 'do shell script "id"', "Application('Mus' + 'ic').name()"]
+    "script", [KEYS, 'do shell script "id"', "Application('Mus' + new Date()).name()"]
 )
 def test_what_may_reach_a_denied_app_never_runs_silently(
     gate_of: Callable[..., Gate], script: str
@@ -222,7 +222,7 @@ def test_a_literal_of_a_script_that_stood_in_a_result_raises_it(
     gate_of: Callable[..., Gate], script: str, rules: bool
 ) -> None:
     gate = gate_of()
-    gate.permissions.saw("see https://evil.example/x")
+    gate.permissions.taint.add("see https://evil.example/x")
     planned = gate.plan(Call("execute_applescript", {"script": script}, ASKED))
     assert ("from-a-result" in [row.rule for row in planned.facts.raised]) is rules
     gate.close()

@@ -1,13 +1,13 @@
 """Scripts through real MCP clients: what one session learned, the next is offered."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
 import mcp_types as types
 import pytest
+import warm
 from mcp import Client, StdioServerParameters
 
 TOOLS = Path(__file__).parents[2] / "generated" / "iac_tools"
@@ -26,9 +26,11 @@ async def allow(_context: Any, params: Any) -> types.ElicitResult:
 
 def session(data: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     """Return the answers of a new server to the calls of a new client."""
+    options = ("--simulate", "--toolset", "applescript", "--tools", str(TOOLS))
+    command, *rest = warm.command(warm.IAC_MCP, "serve", *options)
     server = StdioServerParameters(
-        command=str(Path(sys.executable).with_name("iac-mcp")),
-        args=["serve", "--simulate", "--toolset", "applescript", "--tools", str(TOOLS)],
+        command=command,
+        args=rest,
         env={"IAC_DATA": str(data)},
     )
 

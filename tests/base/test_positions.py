@@ -117,6 +117,7 @@ def test_what_is_wrong_has_a_place(
     ],
     ids=["tables", "text", "quotes", "comment", "keys", "escapes"],
 )
+@pytest.mark.uncounted
 def test_a_long_text_is_read_in_linear_time(read: Callable[[str], Document], text: str) -> None:
     begun = time.process_time()
     read(text)

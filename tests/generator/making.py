@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 from black import format_file_contents
 from black.mode import Mode, TargetVersion
@@ -20,7 +19,6 @@ from iac_gen.load import LoadedDictionary, parse
 from iac_gen.model import Dictionary, Source
 from iac_gen.pipeline import Inputs, generate, represent
 from iac_gen.quirks import Decisions, QuirkFile, apply
-from iac_gen.report import Report
 from iac_gen.resolve import resolve
 from iac_gen.write import alone, write
 
@@ -50,14 +48,6 @@ DIARY = """
 </command>
 """
 """The items of a suite of an invented app."""
-
-
-class Built(NamedTuple):
-    """What a build gave: the files of the folder, the report, and what went in."""
-
-    files: dict[str, str]
-    report: Report
-    loaded: list[LoadedDictionary]
 
 
 def sdef(items: str = DIARY, suite: str = 'name="Diary" code="diar"') -> bytes:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from making import Built
+from builds import Built
 
 from iac_gen.discover import from_paths
 from iac_gen.quirks import known_apps

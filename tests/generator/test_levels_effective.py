@@ -11,8 +11,7 @@ from iac_gen.classify import setters as classify_setters
 from iac_runtime.language import compose
 from iac_runtime.language.compose import effective_level
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import Operation
-from iac_runtime.tools.tables import Tables, tables_of
+from iac_runtime.tools.tables import Operation, Tables, tables_of
 
 ITEMS = """
 <class name="application" code="capp">

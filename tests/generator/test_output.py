@@ -269,7 +269,8 @@ def test_the_index_is_written_after_the_modules(
 
     monkeypatch.setattr(Path, "replace", note)
     build(tmp_path, DIARY, LEDGER)
-    assert order == [".journal", "__init__.py", "diary.py", "ledger.py", *INDEX]
+    objects = [f"{key}{end}.py" for key in ("diary", "ledger") for end in ("", "_objects")]
+    assert order == [".journal", "__init__.py", *objects, *INDEX]
 
 
 def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path) -> None:

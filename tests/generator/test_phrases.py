@@ -6,9 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from making import Built, build, read, sdef, source
+from builds import Built
+from making import DIARY, build, read, sdef, source
 
+from iac_gen.discover import includes
 from iac_gen.phrases import article, plural_noun, verb_of, whether
+from iac_gen.pipeline import represent
+from iac_gen.quirks import load_quirks
 
 FORBIDDEN = re.compile(
     r"\ba list of an?\b|an object or a list|\bany value\b|\bof of\b|\ba (?=[aeio])(?!one|eu)|\ban "
@@ -115,7 +119,10 @@ def test_an_example_is_of_the_class_and_comes_from_its_holder(bundled_build: Bui
         ("mail_reply", "target"): "inbox.messages[0]",
         ("calendar_show", "target"): "calendars[0].events[0]",
         ("google_chrome_reload", "target"): "windows[0].tabs[0]",
-        ("calendar_get", "target"): "calendars[0]",
+        ("calendar_get", "target"): "calendars[0].events[0]",
+        ("notes_move", "to"): "folders[0]",
+        ("terminal_exists", "target"): "[0]",
+        ("mail_move", "to"): "such as inbox",
     }
     said = {
         (entry["name"], key): text
@@ -124,6 +131,48 @@ def test_an_example_is_of_the_class_and_comes_from_its_holder(bundled_build: Bui
     }
     for place, example in wanted.items():
         assert said[place].endswith(example), said[place]
+
+
+def test_every_class_and_property_of_a_committed_app_has_a_sentence(bundled_build: Built) -> None:
+    said = {
+        name: text
+        for one in bundled_build.loaded
+        for name, text in represent(
+            one, "app", includes(), load_quirks()[0]
+        ).module.sentences.items()
+    }
+    bad = re.compile(r"\bthe (is|has|was|should|use|show) |,,|  |\bof of\b")
+    odd = [(n, t) for n, t in said.items() if FORBIDDEN.search(t) or bad.search(t)]
+    assert odd == []
+    assert all(text.endswith(".") and text[0].isupper() for text in said.values())
+    assert said["message.read status"] == "Whether it is read."
+    assert said["mailbox"] == "A mailbox of Mail, in accounts and mailboxes, such as mailboxes[0]."
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "default"),
+    [
+        ("integer", "The least (default: 3)", 3),
+        ("integer", "Default is 2.5", None),
+        ("integer", "Defaults to zero.", 0),
+        ("real", "The upper limit. Default is 1.0", 1),
+        ("boolean", "Whether to wait; default is true, see below", True),
+        ("boolean", "Open it read only? (By Default, false)", False),
+        ("boolean", "Shows it. Yes by default.", True),
+        ("mood", "How it was; defaults to 'so so' if not given", "so so"),
+        ("mood", "How it was, default the mood of today", None),
+        ("text", "Default is x", None),
+        ("integer", "The default button", None),
+    ],
+)
+def test_a_stated_default_is_in_the_schema(kind: str, said: str, default: object) -> None:
+    extra = f'<command name="tidy" code="diartidy"><parameter name="how" code="howw" type="{kind}" \
+        optional="yes" description="{said}"/></command>'
+    files = build(source(read(sdef(DIARY + extra))))
+    (tidy,) = (
+        e for e in map(json.loads, files["listing.jsonl"].splitlines()) if "tidy" in e["name"]
+    )
+    assert tidy["inputSchema"]["properties"]["how"].get("default") == default
 
 
 def test_a_hook_is_no_tool_and_is_told() -> None:

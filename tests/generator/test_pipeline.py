@@ -6,10 +6,11 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from builds import Built
 from dictionaries import DICTIONARIES
 from golden import standard
 from hypothesis import given
-from making import Built, build, inputs, module, read, sdef, source
+from making import build, inputs, module, read, sdef, source
 
 from iac_gen.model import Include, SdefCommand, Suite
 from iac_gen.pipeline import generate

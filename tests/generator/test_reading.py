@@ -93,7 +93,7 @@ def test_a_list_of_a_union_may_mix() -> None:
         ((TypeRef("text"),), "list of text"),
         ((TypeRef("text"), TypeRef("nonsense")), "list of any"),
         ((TypeRef("text", True), TypeRef("number")), "list of any"),
-        ((TypeRef("text", True),), "list of text"),
+        ((TypeRef("text", True),), "list of list of text"),
         ((TypeRef("text", hidden=True), TypeRef("number")), "list of number"),
         ((TypeRef("hunger"), TypeRef("animal")), "list of hunger|animal"),
     ],

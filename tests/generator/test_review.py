@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import warm
 from click.testing import CliRunner, Result
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -190,7 +191,7 @@ def test_eight_builds_at_once_leave_what_all_of_them_built(wanted: list[set[str]
         environment = {**os.environ, "XDG_CACHE_HOME": str(home / "xdg")}
 
         def start(command: str, *names: str) -> subprocess.Popen[bytes]:
-            line = [sys.executable, "-m", "iac_gen", command, *names, *folder]
+            line = warm.command(warm.IAC_GEN, command, *names, *folder)
             return subprocess.Popen(
                 line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
             )

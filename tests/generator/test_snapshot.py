@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builds import Built
 from dictionaries import DICTIONARIES
 from hypothesis import given
 from hypothesis import strategies as st
-from making import Built, sdef, source
+from making import sdef, source
 
 from iac_gen.load import LoadError
 from iac_gen.model import Include, SdefClass, SdefCommand, Source

@@ -136,12 +136,18 @@ def test_ours_comes_first_and_whole_and_theirs_is_marked() -> None:
     assert tool.summary == f"{plain.summary} App's own wording, in brackets too, Bind the diary."
     assert [p.description for p in tool.parameters] == [
         "What to go with (How loud)",
-        "The aloud to use, an absolute path or ~ (How loud)",
+        "(How loud), an absolute path or ~",
     ]
     # The mark stands once, also where the command itself says nothing.
     (silent,) = worded(command("", "How loud"))[0].tools
     assert silent.summary.endswith("App's own wording, in brackets.")
     assert (tool.level, tool.name) == (plain.level, plain.name)
+
+
+def test_words_that_say_what_ours_say_are_left_out() -> None:
+    for said in ("a given object of this command", "What to bind with"):
+        (tool,) = worded(command("Bind the diary.", said, "bind"))[0].tools
+        assert tool.parameters[0].description == "What to bind"
 
 
 def test_a_merged_command_of_an_object_tool_says_what_it_says() -> None:

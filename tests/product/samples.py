@@ -1,12 +1,17 @@
 """Sample arguments for any tool, made from its module's tables as a stranger would make them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from iac_base.words import fold
+from iac_gen.discover import from_paths, includes
+from iac_gen.pipeline import Inputs, generate
+from iac_gen.quirks import known_apps, load_quirks
 from iac_runtime.tool import Param, Spec
+from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_simulator.dispatcher import SentEvent
+from iac_simulator import SentEvent
 
 VALUES: dict[str, Any] = {
     "any": "sample",
@@ -137,3 +142,11 @@ def same_reads(called: list[SentEvent], shown: list[SentEvent], *, found: bool) 
         for events in (called, shown)
     )
     return read - {"properties"} <= said and (said <= read or "properties" in read or not found)
+
+
+def built(dictionaries: Path, folder: Path) -> Catalogue:
+    """Return the tools of the dictionaries in a folder, built into `folder`."""
+    given = Inputs(from_paths([dictionaries], known_apps()).sources, includes(), load_quirks()[0])
+    for name, text in generate(given)[0].items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return Catalogue([folder])

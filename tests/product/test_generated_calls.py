@@ -1,22 +1,29 @@
 """Calls with generated arguments: the line that is shown sends what the harness sends."""
 
 import contextlib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import complete, route, same_reads
-from unguarded import unguarded
+from samples import built, complete, route, same_reads
+from unguarded import HOME, unguarded
 
-from iac_base.errors import ToolError
+from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.words import fold
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done
-from iac_runtime.tools.binding import Operation
+from iac_runtime.language.compose import compose
+from iac_runtime.language.request import ABSENT
+from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
+from iac_runtime.tool import Property
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.tools.checking import check_arguments
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
+from iac_runtime.types import parse_type
 from iac_simulator import Simulator
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
@@ -61,12 +68,127 @@ def values(kind: str, tables: Tables) -> st.SearchStrategy[Any]:
         elif part in SIMPLE:
             found.append(SIMPLE[part])
         elif part in tables.records:
-            found.append(st.just({}))
+            found.append(fields(tables.records[part].properties, tables))
         elif part in tables.classes:
             found.append(st.just(route(tables, part)))
         elif part != "missing value":
             found.append(st.just(route(tables, None)))
     return st.one_of(found) if found else TEXT
+
+
+def fields(rows: Sequence[Property], tables: Tables) -> st.SearchStrategy[Any]:
+    plain = {r.term: values(r.type, tables) for r in rows if r.type in (*SIMPLE, *tables.enums)}
+    return st.fixed_dictionaries({}, optional=dict(list(plain.items())[:4]))
+
+
+def is_sent(value: Any, sent: Value, kind: str, tables: Tables) -> bool:
+    """Say whether what is sent is what a value means as a type."""
+    kinds = parse_type(kind)
+    if isinstance(value, dict):
+        if any(one.name == "rectangle" for one in kinds):
+            return isinstance(sent, RecordValue) and dict(sent.fields) == value
+        return isinstance(sent, RecordValue) and len(sent.fields) == len(value)
+    if isinstance(value, list):
+        held = " | ".join(one.name for one in kinds if one.many) or kind
+        return isinstance(sent, tuple) and all(
+            is_sent(one, part, held, tables) for one, part in zip(value, sent, strict=True)
+        )
+    if all(one.many for one in kinds) and isinstance(sent, tuple):
+        return is_sent(value, sent[0], kind.removeprefix("list of "), tables)
+    if not isinstance(value, str):
+        return value == sent
+    for one in kinds:
+        if one.name in ("text", "any", "data", "type", "class", "property") and sent == value:
+            return True
+        if one.name == "date" and isinstance(sent, DateValue):
+            return True
+        if one.name in tables.enums and (sent, True) in [
+            (term, fold(term) == fold(value)) for term, _ in tables.enums[one.name]
+        ]:
+            return True
+        if one.name in ("type", "class") and isinstance(sent, str):
+            return True
+        if isinstance(sent, PathValue | RefValue) and one.name not in ("text", *tables.enums):
+            return True
+    return False
+
+
+def misfit(kind: str, tables: Tables) -> list[Any]:
+    """Return values that are one step off a type; none where everything goes."""
+    kinds = [one for one in parse_type(kind) if one.name != "missing value"]
+    names = {one.name for one in kinds}
+    if {"any", "point", "data", "color", "filter"} & names or not kinds:
+        return []
+    if len(kinds) > 1:
+        return [] if "boolean" in names else [True]
+    (one,) = kinds
+    off: dict[str, list[Any]] = {
+        "integer": [1.5, "1", True], "boolean": ["yes", 1], "real": ["1.5", True],
+        "number": ["x"], "date": ["soon", 5], "record": ["x", 5], "text": [5, True, {}],
+        "rectangle": [{"x": 1}, "x"], "file": [5, "not absolute"],
+    }  # fmt: skip
+    if one.many:
+        return (
+            [{}] if one.name.startswith("list of ") else [[part] for part in off.get(one.name, [5])]
+        )
+    if one.name in tables.enums:
+        return ["zzz9", 5]
+    if one.name in tables.records:
+        return [{"zzz9": 1}, "x"] if tables.records[one.name].properties else ["x"]
+    return off.get(one.name, [5])
+
+
+def judged(tool: Operation, schema: Mapping[str, Any], draw: st.DataObject) -> None:
+    """Hold one tool to its declaration: what fits is sent, what does not is refused by its key."""
+    tables, given = tool.tables, dict[str, Any]()
+    for key, row in tool.spec.params.items():
+        if key in schema.get("required", ()) or draw.draw(st.booleans()):
+            # A class that nothing holds is used as a record.
+            shown = schema["properties"][key].get("type")
+            is_record = row.type in tables.classes and shown == "object"
+            found = fields(tables.properties(row.type), tables)
+            given[key] = draw.draw(found if is_record else values(row.type, tables))
+    event = compose(tool, check_arguments(given, schema), HOME)
+    named = [value for _, value in event.named]
+    for key, row in tool.spec.params.items():
+        if key in given and row.code:
+            sent = event.direct if row.code == "----" else named.pop(0)
+            assert sent is not ABSENT
+            assert is_sent(given[key], sent, row.type, tables), (key, row.type, given, sent)
+    for key, row in tool.spec.params.items():
+        for off in misfit(row.type, tool.tables):
+            with pytest.raises(InvalidParameterError, match=re.escape(key)):
+                compose(tool, check_arguments({**given, key: off}, schema), HOME)
+
+
+def commands(catalogue: Catalogue) -> list[str]:
+    found = sorted(catalogue.tools)
+    specs = {name: catalogue.operation(name).spec for name in found}
+    return [n for n in found if specs[n].op == "command" and specs[n].params and not specs[n].bind]
+
+
+@given(name=st.sampled_from(commands(CATALOGUE)), draw=st.data())
+def test_what_fits_is_sent_and_what_is_one_step_off_is_refused(
+    name: str, draw: st.DataObject
+) -> None:
+    judged(CATALOGUE.operation(name), CATALOGUE.tool(CATALOGUE.find(name)).input, draw)
+
+
+@pytest.mark.stress
+def test_every_tool_of_every_dictionary_holds_to_its_declaration(
+    corpus: Path, tmp_path: Path
+) -> None:
+    catalogue = built(corpus / "sdef", tmp_path)
+    found = {name: catalogue.operation(name) for name in commands(catalogue)}
+    schemas = {name: catalogue.tool(catalogue.find(name)).input for name in found}
+
+    @settings(max_examples=5)
+    @given(draw=st.data())
+    def hold(name: str, draw: st.DataObject) -> None:
+        judged(found[name], schemas[name], draw)
+
+    for name in found:
+        hold(name=name)
 
 
 @st.composite

@@ -5,17 +5,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from builds import Built
 
 ROOT = Path(__file__).parent.parent.parent
 SEARCH = ROOT / "tests" / "search"
 
 
 @pytest.fixture(scope="module")
-def tools(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("corpus") / "tools"
-    build = [str(Path(sys.executable).with_name("iac-gen")), "build"]
-    build += ["--dictionary", str(corpus / "sdef"), "--output", str(made)]
-    assert subprocess.run(build, capture_output=True, check=False).returncode == 0
+def tools(corpus_build: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("corpus")
+    for name, text in corpus_build.files.items():
+        (made / name).write_text(text, encoding="utf-8")
     return made
 
 

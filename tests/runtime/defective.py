@@ -5,7 +5,7 @@ from typing import Any
 
 from diary_world import WORLD
 
-from iac_runtime.execution.executor import HARNESS, Executor
+from iac_runtime.execution.executor import Executor, harness
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done
@@ -50,7 +50,7 @@ class Defective:
     ) -> None:
         tables = [catalogue.tables(app) for app in catalogue.apps.values()]
         self.simulator = Simulator(tables, {"diary": WORLD if world is None else world})
-        self.script = f"{HARNESS.read_text(encoding='utf-8')}\n(function () {{{defect}}})();"
+        self.script = f"{harness()}\n(function () {{{defect}}})();"
         self.gate = Gate(catalogue, Executor(self), "DANGEROUS", home="/Users/me")
 
     def __call__(self, argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:

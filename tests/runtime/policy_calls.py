@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from iac_runtime.gate.planning import bind
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.policy.approvals import ApprovalStore, left
 from iac_runtime.policy.dataflow import without_secrets
@@ -15,8 +16,7 @@ from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Flags, Policy, PolicySettings, read_settings
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.policy.places import Kind
-from iac_runtime.tools.binding import Operation, bind
-from iac_runtime.tools.tables import tables_of
+from iac_runtime.tools.tables import Operation, tables_of
 
 HOME = "/Users/me"
 

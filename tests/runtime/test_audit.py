@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -13,9 +14,11 @@ import pytest
 from audit_trial import WORKER, rows_of, trial
 
 from iac_base.errors import SetupError
+from iac_base.sqlite import check_version
 from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome, writer
 from iac_runtime.audit.dropping import drop
 from iac_runtime.audit.reading import AuditEntry, Query, find, row_lines, verified
+from iac_runtime.audit.store import FILE, SCHEMA
 from iac_runtime.tool import Level
 
 NOW = "2100-01-01T00:00:00.000Z"
@@ -35,8 +38,6 @@ def record(folder: Path, count: int = 1, level: Level = "MODIFY") -> None:
 
 
 def edit(folder: Path, sql: str, *values: object) -> None:
-    import sqlite3
-
     connection = sqlite3.connect(folder / "audit.db")
     with connection:
         connection.execute(sql, values)
@@ -333,3 +334,25 @@ def test_lone_surrogates_and_foreign_values_do_not_stop_the_audit(folder: Path) 
     audit.close()
     assert find(folder, Query(), 1)[0].tool == "t"
     assert verified(folder).holds
+
+
+def test_who_reads_while_the_file_is_made_finds_none_yet(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    maker, reader = (sqlite3.connect(path, isolation_level=None) for _ in range(2))
+    maker.execute("PRAGMA journal_mode = WAL")
+
+    def make(statement: str) -> None:
+        # Between what the reader asks first and what it asks next.
+        if "sqlite_master" in statement:
+            reader.set_trace_callback(None)
+            maker.execute("BEGIN")
+            maker.execute("CREATE TABLE made (a TEXT)")
+            maker.execute(f"PRAGMA application_id = {SCHEMA.application}")
+            maker.execute("PRAGMA user_version = 1")
+            maker.execute("COMMIT")
+
+    reader.set_trace_callback(make)
+    assert check_version(reader, path, SCHEMA) == 0
+    assert check_version(reader, path, SCHEMA) == 1
+    maker.close()
+    reader.close()

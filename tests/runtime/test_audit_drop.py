@@ -1,5 +1,6 @@
 """Dropping rows: the file shrinks, others write meanwhile, and what is cut short goes on."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -22,10 +23,10 @@ from iac_runtime.audit.writer import intent_body
 NOW = "2100-01-01T00:00:00.000Z"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An audit of 4,000 calls, some megabytes, with its index."""
-    folder = tmp_path / "state"
+    folder = tmp_path_factory.mktemp("audit") / "state"
     folder.mkdir(mode=0o700)
     connection = open_database(folder / FILE, SCHEMA)
     with connection:
@@ -41,6 +42,12 @@ def folder(tmp_path: Path) -> Path:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.close()
     return folder
+
+
+@pytest.fixture
+def folder(audit: Path, tmp_path: Path) -> Path:
+    """That audit for one test alone."""
+    return Path(shutil.copytree(audit, tmp_path / "state"))
 
 
 def whole(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """The decision: what runs, what is asked, what is refused, and what is said about it."""
 
+import re
 import threading
 from dataclasses import replace
 from typing import Any
@@ -152,19 +153,35 @@ def test_a_rule_can_be_registered_from_python() -> None:
     )
     try:
         assert rule in REGISTERED
+        assert (rule.match.app, rule.match.tool) == ((), ("notes_delete",))
         found = judged(DELETE, registered=tuple(REGISTERED))
         assert found.level == "SAFE"
-        assert found.own_rule.startswith(f"your rule in {__name__} line ")
+        assert found.own_rule == rule.match.source
+        assert "sets SAFE: Tests." in found.reasons[0]
         own = "[[rule]]\ntool = 'notes_delete'\nlevel = 'MODIFY'"
         assert judged(DELETE, own, registered=tuple(REGISTERED)).level == "MODIFY"
     finally:
         unregister_rule(rule)
         unregister_rule(rule)
     assert rule not in REGISTERED
-    with pytest.raises(SetupError, match="Nearest: SAFE"):
+    with pytest.raises(SetupError, match=r'^There is no level "SAVE"\. .*Nearest: SAFE'):
         iac_runtime.register_rule("SAVE", tool="x")  # type: ignore[arg-type]
-    with pytest.raises(SetupError, match="needs an app, a tool or an argument"):
+    with pytest.raises(SetupError, match=r"^A rule needs an app, a tool or an argument\.$"):
         iac_runtime.register_rule("SAFE")
+
+
+def test_a_rule_of_an_app_says_nothing_of_tools() -> None:
+    rule = iac_runtime.register_rule("SAFE", app="com.example.*", accept=["to-trash"])
+    unregister_rule(rule)
+    assert rule.match == Match(app=("com.example.*",), source=rule.match.source)
+    assert rule.match.source.startswith("your rule in ")
+    assert rule.accept == ("to-trash",)
+
+
+def test_a_rule_says_where_it_was_registered() -> None:
+    rule = iac_runtime.register_rule("SAFE", app="com.example.*")
+    unregister_rule(rule)
+    assert re.fullmatch(rf"your rule in {__name__} line \d+", rule.match.source)
 
 
 def test_read_only_refuses_every_call_that_changes_something_and_says_why() -> None:

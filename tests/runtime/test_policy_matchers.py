@@ -268,7 +268,7 @@ def test_what_many_objects_or_a_result_take_part_in_is_seen() -> None:
     rule = "[[allow]]\ntool = '*'\nobjects = { at_most = 1000 }"
     assert told(rule, "mail set", whole) == "ask"
     world = permissions_of(LINKED)
-    world.saw("https://elsewhere.example/long-address")
+    world.taint.add("https://elsewhere.example/long-address")
     assert (
         told("[[deny]]\ntainted = true", *tab("https://elsewhere.example/long-address")) == "deny"
     )

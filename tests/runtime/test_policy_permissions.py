@@ -20,12 +20,14 @@ from hypothesis.stateful import (
 from policy_calls import answer, facts_of, settings_of
 
 from iac_base.errors import SetupError
+from iac_runtime.gate.planning import bind
 from iac_runtime.language.compose import compose
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
+from iac_runtime.policy.dataflow import without_secrets
 from iac_runtime.policy.effects import CallFacts, Decision, Verdict, call_digest
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, Policy
+from iac_runtime.policy.model import Flags, Policy, read_settings
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,
@@ -33,7 +35,6 @@ from iac_runtime.policy.permissions import (
     open_permissions,
 )
 from iac_runtime.policy.reach import identify_in
-from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue, lock_digest, read_lock
 from iac_runtime.tools.folders import shipped_folder
 
@@ -133,7 +134,7 @@ def test_the_facts_of_a_call_are_gathered(
     target = str(own_data_folder / "state" / "x")
     given = {"target": "journals[0]", "to": target}
     arguments = bind(tool.spec, given)
-    event = permissions.guarded(compose(tool, arguments, "/Users/me"), tool)
+    event = without_secrets(compose(tool, arguments, "/Users/me"), tool.tables)
     caller = Requester("Claude", ("client",))
     known = CallFacts("diary_export", arguments=arguments)
     facts = permissions.of(permissions.request(known, event, "MODIFY", tool), caller)
@@ -145,7 +146,7 @@ def test_the_facts_of_a_call_are_gathered(
     nobody = permissions.of(listing, Requester())
     assert not nobody.ways
     assert permissions.judge(nobody).action == "allow"
-    permissions.saw({"a": "something strange"})
+    permissions.taint.add({"a": "something strange"})
     assert permissions.taint.holds("Something Strange")
     assert identify_in(catalogue)("diary") == ("com.example.Diary", "Diary")
     assert identify_in(catalogue)("Nobody") == ("", "")
@@ -281,3 +282,23 @@ def test_no_sequence_lets_a_call_run_that_was_not_allowed(tmp_path: Path) -> Non
 
     Approvals.folders = folders()
     run_state_machine_as_test(Approvals, settings=settings(stateful_step_count=8))
+
+
+def test_a_setting_says_where_it_came_from() -> None:
+    policy = Policy(preset="private", path="policy.toml", lines=(("preset", 3),))
+    found = read_settings(Flags(), {"IAC_SERVER": " home "}, policy)
+    assert found.server == "home"
+    assert found.preset == ("private", "policy.toml line 3")
+    assert read_settings(Flags(), {}, Policy()).preset == ("cautious", "default")
+    assert read_settings(Flags(server="work"), {"IAC_SERVER": "home"}, policy).server == "work"
+    assert read_settings(Flags(), {}, policy).server == ""
+    # Of several the strictest holds; of the same, what was said first.
+    rates = read_settings(Flags(rate_limit=0.5), {"IAC_RATE_LIMIT": "0.5"}, Policy())
+    assert rates.rate_limit == (0.5, "--rate-limit")
+    same = {"ACCESSIBILITY_MCP_RATE_LIMIT": "2", "IAC_RATE_LIMIT": "2"}
+    assert read_settings(Flags(), same, Policy()).rate_limit == (2, "IAC_RATE_LIMIT")
+    assert (
+        read_settings(Flags(rate_limit=9), {"IAC_RATE_LIMIT": "10"}, policy).rate_limit.value == 9
+    )
+    with pytest.raises(SetupError, match="above 0"):
+        read_settings(Flags(rate_limit=0), {}, policy)

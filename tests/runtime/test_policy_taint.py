@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policy_calls import DISK, facts_of
 
-from iac_runtime.policy.dataflow import Taint, pieces
+from iac_runtime.policy.dataflow import Taint, pieces, spellings
 from iac_runtime.policy.escalation import from_results
 from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.spelling import spellings
 
 Form = Callable[[str], str]
 CARRIER = "https://carrier.example/?q="

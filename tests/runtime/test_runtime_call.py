@@ -8,9 +8,9 @@ from diary_world import WORLD
 
 from iac_base.errors import InvalidParameterError, UnknownToolError
 from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.planning import bind
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tool import Param, Spec
-from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
 

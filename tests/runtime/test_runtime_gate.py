@@ -16,9 +16,8 @@ from iac_runtime.language.compose import effective_level
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import jxa_line
 from iac_runtime.tool import Level, Spec
-from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import Operation, Tables
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_limit_offset_and_filter_choose_the_items(gate: Gate) -> None:
     outcome = gate.call(Call("diary_list", {"element": "entry", "of": "journals[0]", "limit": 1}))
     assert isinstance(outcome, Done)
     assert [item["name"] for item in outcome.value] == ["Monday"]
-    assert outcome.note == "1 of 2 items; ask with offset 1 for the next"
+    assert outcome.note == '1 of 2 items; the next: cursor "1:e1"'
     rest = call(gate, "diary_list", element="entry", of="journals[0]", offset=1)
     assert [item["name"] for item in rest] == ["Tuesday"]
     private = call(

@@ -102,7 +102,7 @@ def test_a_limit_bounds_what_is_read_of_a_long_list(catalogue: Catalogue) -> Non
         ('entries.byId("i700")', 700),
         ('entries.byId("i701")', 701),
     ]
-    assert done.note == "2 of 1200 items; ask with offset 702 for the next"
+    assert done.note == '2 of 1200 items; the next: cursor "702:i701"'
     assert app.sent == [
         "corecnte entries",
         "coregetd entries[700].id",
@@ -114,7 +114,7 @@ def test_a_limit_bounds_what_is_read_of_a_long_list(catalogue: Catalogue) -> Non
     assert [item["words"] for item in last.value] == [1199]
     one = len(app.sent)
     found = app.call("diary_list", element="entry", where={"words": {">": 8}}, limit=1)
-    assert found.note == "1 of 1191 items; ask with offset 1 for the next"
+    assert found.note.startswith("1 of 1191 items; the next: cursor")
     assert sum("whose" in sent for sent in app.sent[one:]) == 1
 
 
@@ -194,7 +194,7 @@ def test_a_list_is_sorted_by_properties(
     assert refs(app.call("diary_list", element="entry", order=order).value) == found
     page = app.call("diary_list", element="entry", order=order, offset=1, limit=2)
     assert refs(page.value) == found[1:3]
-    assert page.note == "2 of 4 items; ask with offset 3 for the next"
+    assert page.note == f'2 of 4 items; the next: cursor "3:{page.value[-1]["id"]}"'
 
 
 def test_an_order_that_cannot_be_is_refused(catalogue: Catalogue) -> None:

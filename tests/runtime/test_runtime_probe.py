@@ -122,6 +122,15 @@ def test_an_app_that_is_not_running_is_not_started() -> None:
     assert len(runner.calls) == 1
 
 
+def test_an_app_that_is_to_be_left_alone_gets_no_event() -> None:
+    recorder = Recorder(Completed(b"x\n", b"", 0))
+    found = list(answers(recorder, ["osascript"], [15], leave=["com.apple.systemevents"]))
+    assert recorder.calls == []
+    assert {one["unmeasured"] for one in found} == {
+        "System Events may not be controlled without asking."
+    }
+
+
 def test_a_script_that_hangs_is_said_to() -> None:
     runner = Recorder(Completed(b"part\xff", b"", -9, timed_out=True))
     (answer,) = answers(runner, ["osascript"], [9], more=[Probe("9.x", "q", "while (true) {}")])
@@ -244,8 +253,8 @@ def test_the_command_is_one_of_iac_mcp(
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert "not a Mac" in err
-    assert main(["probe", "14"]) == 2
-    assert "14" in capsys.readouterr().err
+    assert main(["probe", "16"]) == 2
+    assert "16" in capsys.readouterr().err
     assert main(["--help"]) == 0
     assert re.search(r"^  probe +Answer the open questions", capsys.readouterr().out, re.M)
 

@@ -288,8 +288,7 @@ def test_a_field_without_a_name_is_keyed_as_its_schema_says() -> None:
     from iac_runtime.gate.results import plain_result
     from iac_runtime.language.request import Event
     from iac_runtime.tool import App, Property, Record, Spec
-    from iac_runtime.tools.binding import Operation
-    from iac_runtime.tools.tables import Tables
+    from iac_runtime.tools.tables import Operation, Tables
 
     record = Record("rcrd", (Property("%", "prct", "%", "integer", "rw", "SAFE"),))
     tables = Tables("t", App("t", "T"), {}, {}, {"share": record}, {})

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+import warm
 from diary_output import write_output
 from diary_world import WORLD
 from mcp import Client, MCPError, StdioServerParameters
@@ -40,10 +41,11 @@ def text_of(result: Any) -> Any:
 def test_a_client_lists_calls_and_is_told_of_errors(
     output: Path, state_file: Path, mode: str
 ) -> None:
-    command = ["-m", "iac_mcp", "serve", "--expose", "all", "--tools", str(output)]
+    options = ("--expose", "all", "--tools", str(output), "--simulate", str(state_file))
+    command, *rest = warm.command(warm.IAC_MCP, "serve", *options)
     server = StdioServerParameters(
-        command=sys.executable,
-        args=[*command, "--simulate", str(state_file)],
+        command=command,
+        args=rest,
         env={"PYTHONPATH": ":".join(p for p in sys.path if Path(p).name != "generated")},
     )
 
@@ -130,7 +132,7 @@ def test_a_note_goes_with_a_result_that_was_cut(catalogue: Catalogue) -> None:
     async def question(client: Client) -> None:
         found = await client.call_tool("diary_list", {"element": "journal", "limit": 1})
         assert found.meta is not None
-        assert found.meta["iac/note"] == "1 of 2 items; ask with offset 1 for the next"
+        assert found.meta["iac/note"] == '1 of 2 items; the next: cursor "1:j1"'
 
     ask(server_of(gate_of(catalogue)), question)
 

@@ -51,6 +51,11 @@ WORK = RefValue((Every("journals"), ByName("Work")))
         ("TIFF", "type", "TIFF"),
         ("creation date", "property", "creationDate"),
         (["a", "b"], "list of text", ("a", "b")),
+        (
+            [["/a"], ["/b", "/c"]],
+            "list of list of file",
+            ((PathValue("/a"),), (PathValue("/b"), PathValue("/c"))),
+        ),
         ("a", "list of text", ("a",)),
         (["/a", "/b"], "file", (PathValue("/a"), PathValue("/b"))),
         ([1, [2, "x"]], "any", (1, (2, "x"))),
@@ -169,7 +174,14 @@ def test_a_direct_parameter_of_any_type_is_an_object_where_it_names_one(tables: 
     )
     assert marshal("hello", "any", tables, direct=True) == "hello"
     assert marshal("name", "any", tables, direct=True) == "name"
-    assert marshal("journals[0]", "any", tables) == "journals[0]"
+    # A mere name may be any text elsewhere; what picks an object is one, and quotes say text.
+    assert marshal("journals", "any", tables) == "journals"
+    for kind in ("any", "mood | any"):
+        assert marshal("journals[0]", kind, tables) == marshal("journals[0]", "specifier", tables)
+        assert marshal('"journals[0]"', kind, tables) == "journals[0]"
+        assert marshal('"hello"', kind, tables) == '"hello"'
+        assert marshal("see list[0]", kind, tables) == "see list[0]"
+    assert marshal("journals[0]", "data", tables) == "journals[0]"
 
 
 def marshal_index(index: int) -> Any:

@@ -13,7 +13,7 @@ from scripted import APP, Scripted, descriptors, request, scripted, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
-from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.executor import Executor, harness
 
 pytestmark = pytest.mark.process
 
@@ -55,8 +55,7 @@ def test_it_gets_no_argument_but_its_descriptors(osascript: Scripted) -> None:
     arguments = ask(osascript.executor(), "arguments")
     assert isinstance(arguments, list)
     assert arguments[:2] == ["-l", "JavaScript"]
-    assert arguments[2].endswith("harness.js")
-    assert arguments[3:] == ["3", "4"]
+    assert arguments[2:] == ["-e", harness(), "3", "4"]
 
 
 def test_any_text_goes_there_and_back(osascript: Scripted) -> None:

@@ -6,10 +6,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
+from iac_runtime.gate.planning import bind
 from iac_runtime.language.compose import compose
 from iac_runtime.search import Index, SearchHit, page, tokens
 from iac_runtime.serve.pages import any_page
-from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 

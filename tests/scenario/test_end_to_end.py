@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 from scenario_helpers import Run
 
 from iac_scenario.modes import calls_of
@@ -17,10 +18,21 @@ FOLDER = ROOT / "tests" / "scenarios"
 FILES = sorted(FOLDER.glob("*.toml"))
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our programs: those beside the interpreter of the tests, the server started warm."""
+    folder = tmp_path_factory.mktemp("bin")
+    for path in Path(sys.executable).parent.glob("iac-*"):
+        (folder / path.name).symlink_to(path)
+    (folder / "iac-mcp").unlink()
+    warm.program(folder, "iac-mcp", warm.IAC_MCP)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scenarios find our programs beside the interpreter of the tests."""
-    monkeypatch.setenv("IAC_BIN", str(Path(sys.executable).parent))
+def programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scenarios find our programs in a folder of their own."""
+    monkeypatch.setenv("IAC_BIN", str(folder))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -1,5 +1,6 @@
 """A data folder of each test's own, and output folders of some committed apps."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,12 @@ def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tools(tmp_path_factory.mktemp("some") / "tools", ("notes", "mail", "finder"))
+
+
 @pytest.fixture
-def tools(tmp_path: Path) -> Path:
+def tools(written: Path, tmp_path: Path) -> Path:
     """Notes, Mail and Finder."""
-    return write_tools(tmp_path / "tools", ("notes", "mail", "finder"))
+    return Path(shutil.copytree(written, tmp_path / "tools"))

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import warm
 from talking import ENVELOPE, HANDSHAKE
 
 SERVE = [sys.executable, "-m", "iac_mcp", "serve"]
@@ -26,7 +27,7 @@ class Piped:
         own = {key: value for key, value in os.environ.items() if not key.startswith("IAC_")}
         with self.log.open("wb") as errors:
             self.process = subprocess.Popen(
-                [*SERVE, *options],
+                warm.command(warm.IAC_MCP, "serve", *options),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import warm
 from mcp import Client, StdioServerParameters
 
 from iac_runtime.gate.gate import Gate
@@ -91,11 +92,14 @@ def ask_tools(folder: Path, question: Question, mode: str = "auto", **choice: An
         backing.close()
 
 
-def program(folder: Path, data: Path, *options: str, **environ: str) -> StdioServerParameters:
-    """Return how `iac-mcp serve` is started on the tools of a folder."""
+def program(
+    folder: Path, data: Path, *options: str, first: str = "", **environ: str
+) -> StdioServerParameters:
+    """Return how `iac-mcp serve` is started on the tools of a folder, after the code `first`."""
+    command, *rest = warm.command(first + _PROGRAM, "serve", "--tools", str(folder), *options)
     return StdioServerParameters(
-        command=sys.executable,
-        args=["-c", _PROGRAM, "serve", "--tools", str(folder), *options],
+        command=command,
+        args=rest,
         env={
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "IAC_DATA": str(data),

@@ -123,9 +123,8 @@ def test_a_question_in_the_middle_of_a_call_that_is_never_answered_ends(
     tools: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
-    server = program(tools, data, "--simulate")
     patience = "from iac_runtime.serve import calling\ncalling.THINKING = 1.0\n"
-    server.args[1] = patience + server.args[1]
+    server = program(tools, data, "--simulate", first=patience)
     found: list[Any] = []
 
     async def question(client: Client) -> None:

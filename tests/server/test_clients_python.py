@@ -2,13 +2,13 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
 import mcp_types as types
 import pytest
+import warm
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
@@ -20,9 +20,10 @@ SEND = {"target": "messages.byId(1)"}
 
 def server(data: Path, *options: str) -> StdioServerParameters:
     env = {key: value for key, value in os.environ.items() if not key.startswith("IAC_")}
+    command, *rest = warm.command(warm.IAC_MCP, "serve", "--simulate", *options)
     return StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "iac_mcp", "serve", "--simulate", *options],
+        command=command,
+        args=rest,
         env={**env, "IAC_DATA": str(data)},
     )
 

@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builds import Built
 from hypothesis import given
 from hypothesis import strategies as st
 from piped import Piped
 from vendors import cut, entry_faults, name_faults
 
 from iac_base.errors import ToolError
-from iac_gen.discover import from_paths, includes, read
-from iac_gen.pipeline import Inputs, generate
-from iac_gen.quirks import known_apps, load_quirks
 from iac_runtime.gate.plans import Done
 from iac_runtime.serve.calling import done_result, failure_result
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS
@@ -34,13 +32,9 @@ def committed(generated: Path) -> Entries:
 
 
 @pytest.fixture(scope="module")
-def built(corpus: Path) -> Entries:
+def built(corpus_build: Built) -> Entries:
     """The listing of every real dictionary at once."""
-    found = from_paths([corpus / "sdef"], known_apps())
-    quirks, faults = load_quirks()
-    _, failed = read(found)
-    files, _ = generate(Inputs(found.sources, includes(), quirks, [*failed, *faults]))
-    return parsed(files["listing.jsonl"])
+    return parsed(corpus_build.files["listing.jsonl"])
 
 
 def faults(entries: Entries) -> list[str]:

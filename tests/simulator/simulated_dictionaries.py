@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 from iac_gen import discover
 from iac_gen.load import LoadedDictionary, LoadError
@@ -33,22 +34,28 @@ def names_in(folder: Path) -> dict[str, str]:
     return {path.stem: NAMES.get(path.stem, path.stem) for path in sorted(folder.glob("*.sdef"))}
 
 
-@cache
 def tables_in(folder: Path, stem: str, bundle_id: str | None = None) -> Tables:
     """Return the tables of the dictionary `stem`.
 
     Raises:
         LoadError: It cannot be read.
     """
+    tables = _tables_in(folder, stem)
+    app = tables.app._replace(name=NAMES.get(stem, stem), id=bundle_id or tables.app.id)
+    return replace(tables, app=app)
+
+
+@cache
+def _tables_in(folder: Path, stem: str) -> Tables:
     [raw] = discover.from_paths([folder / f"{stem}.sdef"], known_apps()).sources
     loaded = shown(raw if isinstance(raw, LoadedDictionary) else raw.read())
     module = represent(loaded, stem, discover.includes(), []).module
-    source = render_module(module, quirks="")
+    # Nobody reads it, so it is not laid out.
+    with patch("iac_gen.render._black", str):
+        source = render_module(module, quirks="")
     made = ModuleType(f"simulated.{stem}")
     exec(compile(source, f"{stem}.py", "exec"), made.__dict__)
-    tables = tables_of(made)
-    app = tables.app._replace(name=NAMES.get(stem, stem), id=bundle_id or tables.app.id)
-    return replace(tables, app=app)
+    return tables_of(made)
 
 
 def shown(loaded: LoadedDictionary) -> LoadedDictionary:

@@ -102,7 +102,7 @@ def test_documents_open_save_and_close(script: Script) -> None:
 
 
 def test_quit_ends_the_app_and_the_next_event_starts_it(script: Script) -> None:
-    assert script.value(D + "d.quit(); d.running()") is False
+    assert script.value(D + "d.quit({saving: 'no'}); d.running()") is False
     assert diary(script)["@running"] is False
     assert script.value(D + "d.name(); d.running()") is True
 

@@ -36,7 +36,7 @@ def test_a_fault_is_repeated(times: int, count: int) -> None:
 
 
 def test_a_fault_is_of_one_app_and_one_code() -> None:
-    for app in ("Diary", "com.example.Diary", "diary", ""):
+    for app in ("Diary", "com.example.Diary", "COM.EXAMPLE.diary", "diary", ""):
         assert script({"app": app, "error": -1743}).error(D + "d.name()") == -1743
     for other in ({"app": "Mail"}, {"event": "coresetd"}):
         assert script({**other, "error": -1743}).value(D + "d.name()") == "Diary"

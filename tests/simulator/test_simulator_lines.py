@@ -1,14 +1,21 @@
 """The interactive mode, the error lines of old systems, and other languages than English."""
 
+from typing import Any
+
 import pytest
 from simulated_diary import DIARY, WORLD, Script
 
+from iac_base.errors import ErrorType, ToolError
+from iac_runtime.apple_errors import APPLE_ERRORS
+from iac_runtime.execution.executor import Executor
+from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Go
 from iac_simulator import FaultScenario, Simulator, errors
 
 D = 'const d = Application("Diary"); '
 
 
-def script(engine: str, **machine: str) -> Script:
+def script(engine: str, **machine: Any) -> Script:
     state = {"diary": WORLD}
     return Script(Simulator([DIARY], state, engine=engine, faults=FaultScenario(**machine)))
 
@@ -90,3 +97,36 @@ def test_the_strict_variant_tells_names_that_the_dictionary_lacks(
     assert [line for line in err.splitlines() if line.startswith("warning: ")] == (
         [f"warning: {said}"] if said else []
     )
+
+
+def type_in(language: str, number: int) -> ErrorType:
+    """Return the type of error that a caller gets where the app answers this number."""
+    event = Event("com.example.Diary", "application", "get", "coregetd", target=(Go("name"),))
+    world = {"diary": {"@errors": {"coregetd": number}}}
+    simulator = Simulator([DIARY], world, faults=FaultScenario(language=language))
+    with pytest.raises(ToolError) as caught:
+        Executor(simulator).execute(event, app="Diary", command="diary_get")
+    return caught.value.type
+
+
+ONE_OF_EACH = {row.type: number for number, row in APPLE_ERRORS.items()}
+
+
+@pytest.mark.parametrize("language", errors.LANGUAGES[1:])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param(sorted(ONE_OF_EACH.values()), id="one-of-each-type"),
+        pytest.param(list(APPLE_ERRORS), id="all", marks=pytest.mark.stress),
+    ],
+)
+def test_a_number_is_of_its_type_in_every_language(language: str, numbers: list[int]) -> None:
+    for number in numbers:
+        assert type_in(language, number) == APPLE_ERRORS[number].type
+
+
+def test_the_words_are_those_of_the_language() -> None:
+    """Each table says of each common number something of its own."""
+    for number in (-43, -128, -600, -609, -1700, -1708, -1712, -1719, -1728, -1743, -10000):
+        said = {errors.text_of(number, "Mail", language) for language in errors.LANGUAGES}
+        assert len(said) == len(errors.LANGUAGES), said

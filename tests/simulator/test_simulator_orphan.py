@@ -9,13 +9,14 @@ from pathlib import Path
 
 import psutil
 
-from iac_runtime.execution.executor import HARNESS, request_bytes
+from iac_runtime.execution.executor import harness, request_bytes
 from iac_runtime.language.request import Column, Event
 from iac_runtime.language.steps import Every
 
 SERVER = """
 import subprocess, sys, time
-child = subprocess.Popen(["iac-osascript", "-l", "JavaScript", sys.argv[1]], stdin=subprocess.PIPE)
+argv = ["iac-osascript", "-l", "JavaScript", "-e", sys.argv[1]]
+child = subprocess.Popen(argv, stdin=subprocess.PIPE)
 child.stdin.write(open(sys.argv[2], "rb").read())
 child.stdin.close()
 print(child.pid, flush=True)
@@ -36,7 +37,7 @@ def test_what_a_killed_server_started_ends_between_two_events(tmp_path: Path) ->
         **os.environ, "IAC_SIMULATOR_FAULTS": str(faults), "IAC_SIMULATOR_EVENTS": str(log),
     }  # fmt: skip
     server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, str(HARNESS), str(request)],
+        [sys.executable, "-c", SERVER, harness(), str(request)],
         stdout=subprocess.PIPE,
         env=environment,
     )

@@ -38,7 +38,7 @@ D = 'const d = Application("Diary"); '
         ),
         (
             {"journals": [{"@result": 1}]},
-            'diary: journals[0]: "@result" is no key of an object. Known: @class, @text',
+            'diary: journals[0]: "@result" is no key of an object. Known: @class, @content, @text',
         ),
         ({"@resluts": {}}, 'diary: "@resluts" is no key of a world. Nearest: @results.'),
         ({"@errors": 3}, "diary: @errors must be a table of event codes."),

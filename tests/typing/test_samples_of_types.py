@@ -63,6 +63,14 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
         ('notes.get("notes[0]", properties=["|"])', {'"modification date"'}, {'"sender"'}),
         ('notes.close("documents[0]", |)', {"saving=", "saving_in="}, {"save="}),
         ('notes.close("documents[0]", saving="|")', {'"yes"', '"no"', '"ask"'}, {'"maybe"'}),
+        (
+            "mail.app.inbox.messages[0].|",
+            {"subject", "read_status", "recipients", "move", "exists"},
+            {"start_date", "uid"},
+        ),
+        ("mail.app.inbox.messages[0].subject.|", {"get"}, {"set"}),
+        ("notes.app.notes[notes.Note.|", {"creation_date", "name"}, {"subject"}),
+        ('notes.app.notes.select("|")', {'"modification_date"'}, {'"subject"'}),
         ('calendar.switch_view(to="|")', {'"week view"'}, {'"year view"'}),
         ('iac_runtime.connect(allow="|")', {'"SAFE"', '"DANGEROUS"'}, {'"ALL"'}),
     ],
@@ -70,6 +78,8 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
 def test_an_editor_offers_the_names(
     editor: Editor, line: str, offered: set[str], not_offered: set[str]
 ) -> None:
-    found = editor.offers(f"import iac_runtime\nfrom iac_tools import calendar, notes\n\n{line}\n")
+    found = editor.offers(
+        f"import iac_runtime\nfrom iac_tools import calendar, mail, notes\n\n{line}\n"
+    )
     assert offered <= found
     assert not not_offered & found

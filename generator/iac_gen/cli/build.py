@@ -27,7 +27,7 @@ from iac_gen.cli.common import (
 )
 from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
-from iac_gen.output import CATALOGUE, LISTING, LOCK, Previous
+from iac_gen.output import CATALOGUE, LISTING, LOCK, Previous, app_modules
 from iac_gen.report import AppReport, Report, changes, difference
 from iac_gen.surface import LevelFall
 from iac_gen.text import clean, on_one_line
@@ -120,8 +120,10 @@ def build(
                 _tell_falls(report.falls)
             _end_with_falls(report, "nothing was written", sys.argv[1:])
         if files:
-            write(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
-        names = [*files, *(f"{key}.py" for key in previous.apps if f"{key}.py" not in files)]
+            gone = [name for key in report.gone for name in app_modules(key)]
+            write(folder, files, gone if prune else [])
+        kept = [name for key in previous.apps for name in app_modules(key) if name not in files]
+        names = [*files, *kept]
         written = digest_of_files(folder, names)
         write_cache(
             folder, BuildCache(made_by, stamp, report.data(), _jobs(inputs, report), written)

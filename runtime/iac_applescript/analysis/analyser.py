@@ -11,8 +11,9 @@ from typing import Final, Literal, NamedTuple
 from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start, text_at
-from iac_applescript.analysis.javascript_reader import read_javascript
-from iac_applescript.analysis.javascript_tokens import scan_javascript
+from iac_applescript.analysis.javascript_flow import Flow
+from iac_applescript.analysis.javascript_rules import AppRules
+from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_javascript
 from iac_applescript.analysis.statement_effects import ADDITIONS
 from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
 from iac_runtime.policy.effects import Effect
@@ -23,9 +24,6 @@ Language = Literal["applescript", "javascript"]
 
 SYSTEM_EVENTS: Final = "com.apple.systemevents"
 _PROCESS: Final = frozenset(("process", "processes"))
-_COLLECTIONS: Final = frozenset(
-    ("applicationProcesses", "deskAccessoryProcesses", "processes", "ApplicationProcess", "Process")
-)
 _BLIND: Final = frozenset(
     """
     dynamic fault handler member name nesting phrase raw shape target text unknown
@@ -45,6 +43,7 @@ class Analysis(NamedTuple):
         tools: Generated tools that do what its statements do.
         starts: The apps that it starts if they do not run.
         effects: What its statements do, as far as they were understood.
+        processes: Of a JavaScript, those it goes through; empty for one that is not named.
     """
 
     level: Level
@@ -54,6 +53,7 @@ class Analysis(NamedTuple):
     tools: tuple[str, ...]
     starts: tuple[Start, ...] = ()
     effects: tuple[Effect, ...] = ()
+    processes: tuple[str, ...] = ()
 
 
 def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
@@ -91,15 +91,21 @@ class Analyser:
     def analyse(self, script: str, language: Language) -> Analysis:
         """Return what a script may do; never raises for any text."""
         findings = Findings(script)
-        scan = scanned(script, language)
-        read: Callable[..., object] = read_applescript
+        additions = self.vocabulary(ADDITIONS)
         if language == "javascript":
-            read = read_javascript
             says = "is JavaScript, which decides names at run time"
             findings.add("MODIFY", "language", says, "", 0)
-        for fault in scan.faults:
+            tree, faults = parse(script)
+            rules = AppRules(findings, self.find, additions)
+            Flow(tree, findings, rules).read()
+            rules.finish()
+            findings.processes += processes_in(tree)
+        else:
+            scan = scan_applescript(script)
+            faults = list(scan.faults)
+            read_applescript(scan, findings, self.find, additions)
+        for fault in faults:
             findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
-        read(scan, findings, self.find, self.vocabulary(ADDITIONS))
         told = {effect.app for effect in findings.effects}
         apps = (app for app in map(self.find, findings.targets) if app and app.bundle not in told)
         effects = (*findings.effects, *(Effect("read", app.bundle, app.name) for app in apps))
@@ -118,6 +124,7 @@ class Analyser:
             tuple(known),
             tuple(findings.starts.values()),
             tuple(row._replace(level=highest((row.level, least))) for row in effects),
+            tuple(dict.fromkeys(findings.processes)),
         )
 
     def find(self, name: str) -> Vocabulary | None:
@@ -154,8 +161,9 @@ def reach_of(script: str, language: Language, found: Analysis) -> Reach:
     )
     if SYSTEM_EVENTS not in (target.casefold() for target in found.targets):
         return Reach((), unsure)
-    read = _of_applescript if language == "applescript" else _of_javascript
-    names = read(scanned(script, language).tokens)
+    names: Sequence[str] = found.processes
+    if language == "applescript":
+        names = _of_applescript(scan_applescript(script).tokens)
     known = tuple(dict.fromkeys(name for name in names if name))
     if not unsure and "" in names:
         unsure = "it goes through a process that it does not name"
@@ -176,21 +184,6 @@ def _of_applescript(tokens: Sequence[ScriptToken]) -> list[str]:
             plain = text_at(tokens, given + 1) != "&"
             found.append(_string(tokens, given) if plain else "")
     # A process is an interface element of System Events too.
-    return found or ([""] if elements else [])
-
-
-def _of_javascript(tokens: Sequence[ScriptToken]) -> list[str]:
-    found: list[str] = []
-    elements = False
-    for at, token in enumerate(tokens):
-        elements = elements or token.text == "uiElements"
-        if token.text not in _COLLECTIONS:
-            continue
-        by_name = text_at(tokens, at + 1) == "." and text_at(tokens, at + 2) == "byName"
-        start = at + (3 if by_name else 1)
-        borders = text_at(tokens, start) + text_at(tokens, start + 2)
-        right = token.kind == "word" and borders == ("()" if by_name else "[]")
-        found.append(_string(tokens, start + 1) if right else "")
     return found or ([""] if elements else [])
 
 

@@ -160,6 +160,7 @@ class Findings:
         tools: Generated tools that do what the script's statements do.
         starts: Apps that are sent an event, by bundle id.
         effects: What the statements that were understood do, one after the other.
+        processes: Names of the processes that a JavaScript goes through; empty where it names none.
     """
 
     script: str
@@ -169,7 +170,22 @@ class Findings:
     tools: dict[str, None] = field(default_factory=dict)
     starts: dict[str, Start] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
+    processes: list[str] = field(default_factory=list)
     _lines: list[int] = field(default_factory=list)
+
+    def restart(self) -> None:
+        """Forget what was found, but for reasons that hold for the text as it stands."""
+        for found in (
+            self.targets,
+            self.unknown,
+            self.tools,
+            self.starts,
+            self.effects,
+            self.processes,
+        ):
+            found.clear()
+        kept = ("fault", "language")
+        self.reasons = {key: row for key, row in self.reasons.items() if key[1] in kept}
 
     def place(self, start: int) -> ScriptPlace:
         """Return the place of a character of the script; CR, LF and CRLF end a line."""

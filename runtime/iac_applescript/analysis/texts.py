@@ -6,7 +6,6 @@ from typing import Final, TypeAlias
 
 from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit, UnitKind
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
-from iac_applescript.analysis.javascript_tokens import Shape
 from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
 
 _HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
@@ -14,7 +13,6 @@ _LONG_QUERY: Final = 200
 _DEEPEST: Final = 3
 _LONGEST_PHRASE: Final = max(phrase.count(" ") + 1 for phrase in PHRASES)
 _NAMES_APP: Final = frozenset(("application", "app", "id", "named"))
-_ENDS: Final = frozenset((";", ",", "}", ")", "]"))
 _KINDS: Final[Mapping[str, UnitKind]] = {
     "string": "text",
     "word": "variable",
@@ -122,15 +120,6 @@ def phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
                 findings.add("DANGEROUS", rule, PHRASES[said], said, token.start)
 
 
-def is_address(shape: Shape, place: int) -> bool:
-    """Say whether a plain web address stands here, and nothing is done with it."""
-    if place + 1 >= len(shape.tokens):
-        return False
-    token, after = shape.tokens[place : place + 2]
-    ends = after.kind in ("word", "end") or (after.kind == "sign" and after.text in _ENDS)
-    return token.kind == "string" and is_web_address(token.text) and ends
-
-
 def judge_applescript(scan: Scan, names: OwnDeclarations, findings: Findings) -> None:
     """Put into `findings` what the texts of a script say, if it does more than read.
 
@@ -153,35 +142,10 @@ def judge_applescript(scan: Scan, names: OwnDeclarations, findings: Findings) ->
         if len(strings) > 1:
             given.append((strings[0].start, "".join(token.text for token in strings)))
     found = (*given, *alone, *_joined(scan.tokens, parts, "&"))
-    _judge(found, findings, acts=acts, asks=asks)
+    judge_spelled(found, findings, acts=acts, asks=asks)
 
 
-def judge_javascript(
-    shape: Shape, given: Mapping[str, ScriptToken], findings: Findings, *, ui: bool
-) -> None:
-    """Put into `findings` what the texts of a script say.
-
-    Args:
-        shape: The script.
-        given: Variables: all texts that each is given, as one.
-        findings: Gets the reasons.
-        ui: Whether the script reaches elements of the screen.
-    """
-    asks = any(t.kind == "word" and t.text == "defaultAnswer" for t in shape.tokens)
-    alone = [
-        (token.start, token.text)
-        for place, token in enumerate(shape.tokens)
-        # The name of an app is judged as a target.
-        if token.kind in ("string", "template")
-        and not (shape.text(place - 1) == "(" and shape.text(place - 2) == "Application")
-    ]
-    whole = [(token.start, token.text) for token in given.values()]
-    parts = [_part(shape.tokens, place, given) for place in range(len(shape.tokens))]
-    found = (*alone, *whole, *_joined(shape.tokens, parts, "+"))
-    _judge(found, findings, acts=True, asks=asks, ui=ui)
-
-
-def _judge(
+def judge_spelled(
     found: Iterable[Spelled], findings: Findings, *, acts: bool, asks: bool, ui: bool = False
 ) -> None:
     for start, text in found:
@@ -209,14 +173,3 @@ def _joined(
             if len(run) > 1:
                 yield start, "".join(run)
             run = []
-
-
-def _part(
-    tokens: Sequence[ScriptToken], place: int, given: Mapping[str, ScriptToken]
-) -> str | None:
-    token = tokens[place]
-    if token.kind == "string":
-        return token.text
-    beside = "+" in [other.text for other in tokens[max(place - 1, 0) : place + 2]]
-    whole = given.get(token.text) if token.kind == "word" and beside else None
-    return whole.text if whole is not None else None

@@ -5,7 +5,7 @@ lower case with one space between; a JXA name as JavaScript spells it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from iac_base.secrets import is_secret
@@ -20,6 +20,12 @@ _CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "text"))
 
 _ALL: Final = "pALL"
 """The code of the property that sets any of the others by a record."""
+
+_PLAIN: Final = frozenset(
+    "text integer real number boolean date point rectangle color type missing value"
+    " double integer".split()
+) | {"RGB color", "double integer", "bounding rectangle", "rich text", "saveable file format"}
+"""Types whose values are data."""
 
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9#]+|\S")
 
@@ -36,6 +42,7 @@ class TermUse(NamedTuple):
         content: Whether a property holds what a new object is filled with.
         event: The code of a command's event.
         answers: Whether a command declares a result.
+        plain: Whether a property holds text, a number, a date or the like, never an object.
     """
 
     use: Use
@@ -46,6 +53,7 @@ class TermUse(NamedTuple):
     content: bool = False
     event: str = ""
     answers: bool = False
+    plain: bool = False
 
 
 class Vocabulary(NamedTuple):
@@ -57,6 +65,9 @@ class Vocabulary(NamedTuple):
     terms: Mapping[str, tuple[TermUse, ...]]
     names: Mapping[str, tuple[TermUse, ...]]
     tables: Tables
+
+
+Find = Callable[[str], Vocabulary | None]
 
 
 def spelled(term: str) -> str:
@@ -103,22 +114,30 @@ def _uses(tables: Tables) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str,
         names = (row.plural, row.jxa, row.jxa[:1].upper() + row.jxa[1:])
         yield TermUse("class", term, row.make), (term, *row.synonyms, *plurals), names
         for prop in row.properties:
-            yield _property(prop, term), (prop.term,), (prop.jxa,)
+            yield _property(prop, term, tables), (prop.term,), (prop.jxa,)
     for term, record in tables.records.items():
         yield TermUse("class", term, "SAFE"), (term,), ()
         for prop in record.properties:
-            yield _property(prop._replace(level="SAFE"), term), (prop.term,), (prop.jxa,)
+            yield _property(prop._replace(level="SAFE"), term, tables), (prop.term,), (prop.jxa,)
     for rows in tables.enums.values():
         for enumerator, _ in rows:
             yield TermUse("enum", enumerator, "SAFE"), (enumerator,), ()
 
 
-def _property(row: Property, owner: str) -> TermUse:
+def _property(row: Property, owner: str, tables: Tables) -> TermUse:
     level: Level = row.level if "w" in row.access else "SAFE"
     # A secret is not read either; a record of all properties may hold any that is written.
     heavy = is_secret(row.term, row.type) or (row.code == _ALL and "w" in row.access)
     level = "DANGEROUS" if heavy else level
-    return TermUse("property", row.term, level, owner=owner, content=row.code in _CONTENTS)
+    parts = [part.strip().removeprefix("list of ") for part in row.type.split("|")]
+    return TermUse(
+        "property",
+        row.term,
+        level,
+        owner=owner,
+        content=row.code in _CONTENTS,
+        plain=all(part in _PLAIN or part in tables.enums for part in parts),
+    )
 
 
 def _plural(term: str, jxa: str) -> str:

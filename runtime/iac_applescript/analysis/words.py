@@ -33,7 +33,8 @@ def _as_member(term: str) -> str:
     return first + "".join(map(str.capitalize, rest))
 
 
-_HARM: Final = tomllib.loads(Path(__file__).with_name("harm.toml").read_text("utf-8"))["harm"]
+_TABLES: Final = tomllib.loads(Path(__file__).with_name("harm.toml").read_text("utf-8"))
+_HARM: Final = _TABLES["harm"]
 _COLUMNS: Final = {
     "says",
     "beyond",
@@ -92,6 +93,14 @@ PROMPTS: Final = (
     r"|apple\s*id|credential|admin(?:istrator)?\s+(?:name|account)|credit\s*card|one.time\s+code"
 )
 """What a dialog with a field for an answer says when it is after a secret."""
+
+FRAMEWORKS: Final = frozenset(_TABLES["bridge"]["frameworks"])
+"""Libraries of Objective-C that a script may load to look at something."""
+
+BRIDGE_READS: Final = frozenset(_TABLES["bridge"]["reads"])
+"""Names behind `$` and `ObjC` that look, whatever they are asked of."""
+
+BRIDGE_SETS: Final = frozenset(_TABLES["bridge"]["sets"])
 
 LEADS: Final = _lines(
     "path | posix path | file path | filepath | properties | original item | name extension"
@@ -208,3 +217,16 @@ KNOWN_MEMBERS: Final = frozenset(
     """.split()
 )
 """`values` and `entries` are judged with what they are asked of: not of `Object`."""
+
+CONTAINERS: Final[Mapping[str, frozenset[str]]] = {
+    use: frozenset(names.split()) for use, names in _TABLES["containers"].items()
+}
+"""What methods of arrays, maps, texts and built-in objects do with what they hold."""
+
+CONTAINER_CALLS: Final = frozenset().union(*CONTAINERS.values())
+
+NUMBER_MEMBERS: Final = frozenset(
+    "length size indexOf lastIndexOf findIndex findLastIndex charCodeAt codePointAt floor round"
+    " ceil abs trunc random sqrt pow min max".split()
+)
+"""Members that are numbers wherever the language has them."""

@@ -15,12 +15,12 @@ import click
 from iac_base.errors import SetupError, ToolError
 from iac_base.text import escaped
 from iac_mcp.cli.common import TOOLS, json_object
+from iac_mcp.cli.expectations import ExpectedDecision, read_expectations
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.decide import decide, looked_at
 from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.expectations import ExpectedDecision, read_expectations
 from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.unknown import unknown_words

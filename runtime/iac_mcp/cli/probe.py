@@ -12,7 +12,7 @@ import re
 import sys
 import time
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -31,7 +31,7 @@ from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.version import VERSION
 
-ROWS: Final = range(1, 14)
+ROWS: Final = range(1, 16)
 """The rows of the list in docs/mac.md."""
 
 _FORMAT: Final = 1
@@ -160,6 +160,7 @@ def answers(
     *,
     more: Sequence[Probe] = (),
     scratch: bool = False,
+    leave: Collection[str] = (),
     person: Person = _NOBODY,
     timeout: float = _SECONDS,
 ) -> Iterator[dict[str, Any]]:
@@ -170,6 +171,7 @@ def answers(
         program: The osascript to ask, with what stands before its own arguments.
         more: Scripts beyond the table: for row 9.
         scratch: Whether documents may be made in TextEdit.
+        leave: Bundle ids of apps that no event is sent to.
         person: Whom to leave out.
         timeout: Seconds for one script.
 
@@ -197,6 +199,9 @@ def answers(
             answer = {"id": probe.id, "row": row, "question": probe.question}
             if probe.scratch and not scratch:
                 reason = "Makes a scratch document in TextEdit; asked for with --textedit."
+                yield {**answer, "unmeasured": reason}
+            elif probe.app in leave:
+                reason = f"{APPS[probe.app]} may not be controlled without asking."
                 yield {**answer, "unmeasured": reason}
             elif probe.app and not runs(probe.app):
                 yield {**answer, "unmeasured": f"{APPS[probe.app]} is not running."}
@@ -268,15 +273,15 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
         if simulate
         else [os.environ.get("IAC_OSASCRIPT") or "osascript"]
     )
-    person = _person()
+    who = person()
     wanted = sorted(set(rows)) or list(ROWS)
     more = list(collisions(_every_table())) if 9 in wanted else []
     try:
-        found = [*answers(run_process, program, wanted, more=more, scratch=textedit, person=person)]
+        found = [*answers(run_process, program, wanted, more=more, scratch=textedit, person=who)]
     except OSError as error:
         raise SetupError(f"{program[0]} cannot be started: {error.strerror}.") from error
     if 12 in wanted:
-        found.append(_whose(person, simulate=simulate))
+        found.append(whose(who, simulate=simulate))
         found.sort(key=lambda answer: answer["row"])
     report = {
         "probe": _FORMAT,
@@ -296,7 +301,8 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
         click.echo(f"{len(found)} answers in {output}. Look through it before you send it.")
 
 
-def _person() -> Person:
+def person() -> Person:
+    """Return the person whose Mac this is."""
     import getpass
     import pwd
 
@@ -314,7 +320,8 @@ def _every_table() -> Iterator[Tables]:
     return (catalogue.tables(app) for app in catalogue.apps.values())
 
 
-def _whose(person: Person, *, simulate: bool) -> dict[str, Any]:
+def whose(person: Person, *, simulate: bool) -> dict[str, Any]:
+    """Return the answer to row 12: who would ask for control, and of what it is allowed."""
     row = {"id": "12", "row": 12, "question": _WHOSE}
     if simulate or sys.platform != "darwin":
         return {**row, "unmeasured": "Only macOS knows."}

@@ -125,7 +125,7 @@ def _effects(
     return [
         [
             shorten(part, NAME_LIMIT)
-            for part in (verb, app, *(redact_text(x, secrets) for x in rest))
+            for part in (verb, app, *(redact_text(x, secrets) if x else x for x in rest))
         ]
         for verb, app, *rest in kept
     ]
@@ -195,10 +195,15 @@ class _Waiting:
 
 
 class Audit:
-    """The audit of one run of a program. Thread-safe."""
+    """The audit of one run of a program. Thread-safe.
+
+    Attributes:
+        warning: Why rows cannot be written now, one line; empty if they can.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._store = AuditStore(folder)
+        self.warning = ""
         # What the threads share, under one lock.
         self._wake = threading.Condition()
         self._rows: list[_Waiting] = []
@@ -206,7 +211,6 @@ class Audit:
         self._lost = 0
         self._calls = 0
         self._open: dict[int, tuple[str, ...]] = {}
-        self._problem: AuditError | None = None
         self._tried = 0.0
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="iac-audit", daemon=True)
@@ -222,12 +226,6 @@ class Audit:
         audit._thread.start()
         atexit.register(audit.close)
         return audit
-
-    @property
-    def warning(self) -> str:
-        """Why rows cannot be written now, one line; empty if they can."""
-        problem = self._problem
-        return f"This call is not in the audit yet: {problem.why}." if problem else ""
 
     def intent(self, intent: AuditIntent) -> int:
         """Write down a call that was decided, and return its number in this run.
@@ -308,8 +306,8 @@ class Audit:
                     return
                 continue
             # What could not be written is as old as it is; it is tried again in its own time.
-            due = RETRY_SECONDS if self._problem else GROUP_SECONDS
-            begun = self._tried if self._problem else self._rows[0].since
+            due = RETRY_SECONDS if self.warning else GROUP_SECONDS
+            begun = self._tried if self.warning else self._rows[0].since
             left = begun + due - time.monotonic()
             if left <= 0:
                 return
@@ -329,7 +327,7 @@ class Audit:
             # The thread must outlive a fault of ours, or every later write would hang.
             self._failed(rows, AuditError(f"{type(error).__name__}: {error}", "Report this."))
         else:
-            self._problem = None
+            self.warning = ""
             with self._wake:
                 self._lost -= lost
             for row in rows:
@@ -344,7 +342,8 @@ class Audit:
             return False
 
     def _failed(self, rows: list[_Waiting], error: AuditError) -> None:
-        self._problem, self._tried = error, time.monotonic()
+        self._warn(error)
+        self._tried = time.monotonic()
         # A refused intent is not tried again: its call is not sent.
         kept = [row for row in rows if row.done is None]
         with self._wake:
@@ -367,7 +366,10 @@ class Audit:
         try:
             self._store.close(_now())
         except AuditError as error:
-            self._problem = error
+            self._warn(error)
+
+    def _warn(self, error: AuditError) -> None:
+        self.warning = f"This call is not in the audit yet: {error.why}."
 
 
 def _unwritten(intent: AuditIntent, why: str) -> int:

@@ -17,6 +17,7 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,7 +36,7 @@ from iac_runtime.language.text import event_json
 if TYPE_CHECKING:
     from iac_runtime.execution.mac import AppState, Version
 
-HARNESS: Final = Path(__file__).parent / "jxa" / "harness.js"
+_ROOMS: Final = ("loop", "requests", "lists", "rows", "values", "raw")
 _NUMBERS: Final = {
     role: [number for number, row in APPLE_ERRORS.items() if row.harness == role]
     for role in ("stop", "unfiltered")
@@ -52,6 +53,13 @@ _OVER: Final = 3.0
 _NOT_A_MAC: Final = (
     "This is not a Mac. To try it with simulated apps, use connect(simulate=True) or --simulate."
 )
+
+
+@cache
+def harness() -> str:
+    """Return the script that carries out requests: its rooms, joined."""
+    folder = Path(__file__).parent / "jxa"
+    return "\n".join((folder / f"{room}.js").read_text("ascii") for room in _ROOMS)
 
 
 class Executor:
@@ -82,7 +90,7 @@ class Executor:
         self._program = program or os.environ.get("IAC_OSASCRIPT") or "osascript"
         self._limits = replace(limits or ExecutionLimits(), timeout=timeout)
         self._grace = Grace(self._limits.grace)
-        self._argv = (self._program, "-l", "JavaScript", str(HARNESS))
+        self._argv = (self._program, "-l", "JavaScript", "-e", harness())
         self._state = state
         self._locks: Locks | None = None
         self._lock = threading.Lock()
@@ -164,6 +172,11 @@ class Executor:
         wanted = cancel or Cancellation()
         with self._call(wanted, call), self._turns(sorted(apps)[:3], call, wanted):
             return self._process(command, stdin, timeout, wanted)
+
+    @property
+    def timeout(self) -> float:
+        """The seconds that a call has where it does not say otherwise."""
+        return self._limits.timeout
 
     @property
     def simulated(self) -> bool:

@@ -22,7 +22,7 @@ from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
-from iac_runtime.gate.planning import hint, short_enough
+from iac_runtime.gate.planning import hint, plan_operation, short_enough
 from iac_runtime.gate.plans import (
     Asks,
     Call,
@@ -31,11 +31,8 @@ from iac_runtime.gate.plans import (
     Plan,
     ToolContext,
     ToolResult,
-    done,
-    other_door,
-    refused,
 )
-from iac_runtime.gate.results import asked_raw
+from iac_runtime.gate.results import asked_raw, done, other_door, refused
 from iac_runtime.policy.effects import Approver, CallFacts, Decision
 from iac_runtime.policy.permissions import (
     PendingApproval,
@@ -44,11 +41,11 @@ from iac_runtime.policy.permissions import (
     default_permissions,
 )
 from iac_runtime.tool import Level, at_most
-from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
+from iac_runtime.tools.tables import parameters
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
@@ -163,6 +160,7 @@ class Gate:
             SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
         stages = _Stages()
+        cancel = cancel or Cancellation()
         plan = self.plan(call, tool)
         stages.end("plan")
         facts, decision = self.judge(plan, call.caller)
@@ -179,8 +177,9 @@ class Gate:
         looks = call.verdict != "decline" if call.token else decision.action == "ask"
         if plan.look and looks:
             plan = plan.look(facts)
-        facts, decision = self.permissions.weigh(plan.facts, decision, call.token, call.verdict)
-        plan = replace(plan, facts=facts)
+        if call.token:
+            facts, decision = self.permissions.weigh(plan.facts, decision, call.token, call.verdict)
+            plan = replace(plan, facts=facts)
         stages.end("answer")
         if decision.action == "allow":
             try:
@@ -211,11 +210,12 @@ class Gate:
                 call.calls,
                 lambda given: self.plan(call._replace(arguments=given, calls=()), tool),
             )
-        assert tool.perform is not None
+        perform = plan_operation if tool.operation is not None else tool.perform
+        assert perform is not None
         try:
             call = asked_raw(call, tool)
             checked = check_arguments(call.arguments, tool.input)
-            return tool.perform(tool, call._replace(arguments=checked), self.context)
+            return perform(tool, call._replace(arguments=checked), self.context)
         except ToolError as error:
             app = ""
             if tool.operation is not None:
@@ -264,7 +264,7 @@ class Gate:
             self._audit.close()
 
     def _wait(
-        self, plan: Plan, decision: Decision, cancel: Cancellation | None, *, patient: bool = False
+        self, plan: Plan, decision: Decision, cancel: Cancellation, *, patient: bool = False
     ) -> float:
         """Wait for a place among the calls, and return the seconds that it took.
 
@@ -288,7 +288,7 @@ class Gate:
         decision: Decision,
         token: str,
         stages: _Stages,
-        cancel: Cancellation | None,
+        cancel: Cancellation,
     ) -> Done:
         try:
             delay = self._wait(plan, decision, cancel)
@@ -313,7 +313,7 @@ class Gate:
         decision: Decision,
         delay: float,
         stages: _Stages,
-        cancel: Cancellation | None,
+        cancel: Cancellation,
     ) -> Done:
         number = self._intent(plan, decision)
         stages.end("intent")
@@ -323,17 +323,16 @@ class Gate:
             found = plan.perform(cancel)
             result = "done"
         except ToolError as failure:
-            cancelled = cancel is not None and cancel.cancelled
-            result, error = "cancelled" if cancelled else failure.type, failure.message
+            result, error = "cancelled" if cancel.cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.facts.app[1]
-            self.permissions.saw(failure.original)
+            self.permissions.taint.add(failure.original)
             raise
         finally:
             stages.end("execute")
             self._outcome(number, result, time.monotonic() - began, error, delay)
         if plan.facts.effects:
-            self.permissions.saw(found.value if found.whole is None else found.whole)
+            self.permissions.taint.add(found.value if found.whole is None else found.whole)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"
@@ -356,7 +355,7 @@ class Gate:
         facts, operation = plan.facts, plan.tool.operation
         rows = parameters(operation) if operation else {}
         story = facts.story
-        asked = story.asked if story.id or decision.requires_prompt else ()
+        asked = story.asked if story.id or decision.error == "UNANSWERED" else ()
         return self._audit.intent(
             AuditIntent(
                 plan.tool.name,

@@ -21,19 +21,20 @@ from iac_base.errors import (
     quoted,
 )
 from iac_base.files import open_state
-from iac_base.words import text_literal
+from iac_base.text import text_literal
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import look_again, plain_result, shown
 from iac_runtime.language.compose import compose, effective_level
+from iac_runtime.language.raw import sent_as, sent_raw
 from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
+from iac_runtime.policy.dataflow import without_secrets
 from iac_runtime.policy.effects import OWN, CallFacts, Effect
 from iac_runtime.policy.reach import STARTERS
-from iac_runtime.tool import Level, at_most
-from iac_runtime.tools.binding import Operation, bind
+from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
-from iac_runtime.tools.tables import APPLICATION
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 
 _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
     "app_activate": ("activate", "miscactv"),
@@ -52,6 +53,12 @@ _HELPERS: Final = frozenset(
 _TAIL: Final = 50
 """Calls of the audit that are shown."""
 
+PAGE: Final = 1000
+"""The rows of a list that names no limit, where answers are limited at all."""
+
+_NO_PLACE: Final = -10024
+"""An app cannot put an object there; it made none."""
+
 _LOOK: Final = 5.0
 """Seconds for the question whether an app runs; without an answer it counts as not running."""
 
@@ -67,7 +74,13 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     app = operation.tables.app
     bound = bind(operation.spec, call.arguments)
     event = compose(operation, bound, context.home)
-    event = context.permissions.guarded(event, operation)
+    # All of an object means all but its secrets.
+    event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
+    seconds = context.executor.timeout if call.timeout is None else call.timeout
+    event = sent_as(event, operation.tables, seconds)
+    if event.op == "list" and event.limit is None and context.limit is not None:
+        # Whoever reads an answer page by page is given pages.
+        event = replace(event, limit=PAGE)
     level = effective_level(operation, bound, context.home)
     event, level = _showing(event, level, context)
     if not _may_launch(event, level, context.launch):
@@ -79,8 +92,18 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
     def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
+        execute = partial(
+            context.executor.execute,
+            app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
+        )  # fmt: skip
         try:
-            answer = context.executor.execute(sent, app=app.name, command=tool.name, cancel=cancel)
+            try:
+                answer = execute(sent)
+            except ToolError as error:
+                other = _otherwise(sent, error, operation.tables, seconds)
+                if other is None:
+                    raise
+                answer = execute(other)
         except ToolError as error:
             raise look_again(error, event, operation) from None
         found = plain_result(answer, event, operation)
@@ -96,6 +119,48 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         return Plan(tool, facts, partial(perform, pin=found.pin), look)
 
     return Plan(tool, facts, perform, look)
+
+
+def _otherwise(event: Event, error: ToolError, tables: Tables, seconds: float) -> Event | None:
+    """Return the raw form of a make that an app refused for its place, after JXA's other forms."""
+    if event.code != "corecrel" or event.raw is not None or error.number != _NO_PLACE:
+        return None
+    return sent_raw(event, tables, seconds)
+
+
+_GONE: Final = object()
+
+
+def bind(spec: Spec, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the operation behind a recipe; another tool's are left as they are.
+
+    A value `"$name"` stands for the parameter `name`. One that is not given is left out, and what
+    held nothing else with it. Parameters that the recipe does not mention keep their name.
+    """
+    if not spec.bind:
+        return dict(arguments)
+    used: set[str] = set()
+    bound = {
+        key: value
+        for key, part in spec.bind.items()
+        if (value := _fill(part, spec, arguments, used)) is not _GONE
+    }
+    return {**{k: v for k, v in arguments.items() if k not in used}, **bound}
+
+
+def _fill(part: Any, spec: Spec, arguments: Mapping[str, Any], used: set[str]) -> Any:
+    if isinstance(part, str) and part.startswith("$") and part[1:] in spec.params:
+        used.add(part[1:])
+        return arguments.get(part[1:], _GONE)
+    if isinstance(part, Mapping):
+        fields = {key: _fill(value, spec, arguments, used) for key, value in part.items()}
+        kept: Any = {key: value for key, value in fields.items() if value is not _GONE}
+        return kept if kept or not part else _GONE
+    if isinstance(part, list | tuple):
+        items = [_fill(value, spec, arguments, used) for value in part]
+        kept = [value for value in items if value is not _GONE]
+        return kept if kept or not part else _GONE
+    return part
 
 
 def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError, ErrorType
 from iac_runtime.execution.executor import Executor
-from iac_runtime.policy.effects import Approver, CallFacts, Decision, Verdict
+from iac_runtime.policy.effects import Approver, CallFacts, Verdict
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.own import DOORS
 from iac_runtime.tools.shape import Tool
 
 T = TypeVar("T")
@@ -31,6 +30,7 @@ class Call(NamedTuple):
         token: Of a call that was asked about, the sealed token; empty for a first call.
         verdict: What the question of `token` came back with.
         raw: Texts are wanted as the app has them, not cleaned for a reader.
+        timeout: The seconds that it has; None for those of the executor.
     """
 
     tool: str
@@ -41,6 +41,7 @@ class Call(NamedTuple):
     token: str = ""
     verdict: Verdict = "unable"
     raw: bool = False
+    timeout: float | None = None
 
 
 class ToolResult(NamedTuple):
@@ -215,52 +216,3 @@ def asking(
         said = able[outcome.way](outcome.question)
         call = call._replace(token=outcome.token, verdict=said)
     return outcome
-
-
-def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
-    """Return what came of a call that was carried out."""
-    return Done(
-        found.value,
-        plan.facts.line,
-        decision.level,
-        "; ".join(found.notes),
-        None if plan.parts else plan.tool.output,
-        plan.facts.app,
-        decision.reasons,
-        decision.source,
-    )
-
-
-def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
-    """Return the refusal of a call that came by a tool for lower levels.
-
-    Where no tool for higher ones is `listed`, what may run is called by its own name.
-    """
-    way = f"Call it with {DOORS[decision.level]}, the same name and arguments."
-    return Refused(
-        plan.tool.name,
-        plan.facts.app[1],
-        decision.level,
-        " ".join((f"This call is {decision.level}.", *decision.reasons)),
-        way if listed else f"Call {plan.tool.name} itself, with the same arguments.",
-        plan.facts.line,
-        source="the tool that was used",
-    )
-
-
-def refused(plan: Plan, decision: Decision) -> Refused:
-    """Return a refusal, for the model that called and for the person who can read it too."""
-    so = "may not run" if decision.error == "REFUSED" else "was not run"
-    reason = " ".join((f"This call is {decision.level} and {so}.", *decision.reasons))
-    said = f"{reason} {decision.suggestion}".replace("The user can", "You can")
-    return Refused(
-        plan.tool.name,
-        plan.facts.app[1],
-        decision.level,
-        reason,
-        decision.suggestion,
-        plan.facts.line,
-        decision.source,
-        decision.error,
-        decision.person or said,
-    )

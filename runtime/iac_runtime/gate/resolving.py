@@ -20,17 +20,17 @@ from urllib.parse import unquote, urlsplit
 from iac_base.errors import IacError, ToolError, quoted
 from iac_base.text import clean
 from iac_runtime.gate.plans import ToolContext
+from iac_runtime.language.raw import sent_as
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Column, Event
 from iac_runtime.language.steps import Boundary, ById, ByIndex, RefValue, Step
-from iac_runtime.language.terms import id_classes, id_property
+from iac_runtime.language.terms import id_classes, id_property, property_term
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.call_view import view_of, words_of
 from iac_runtime.policy.dataflow import secret_property
 from iac_runtime.policy.effects import CallFacts, Shown
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.tools.binding import Operation
-from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 
 SECONDS: Final = 0.3
 """For all that is read; starting what reads is not counted."""
@@ -129,7 +129,7 @@ def _targets(
     values = (row.value for row in view_of(event, {}, home, tables).values)
     named = [event.target, *(value.steps for value in values if isinstance(value, RefValue))]
     # Of a place to insert at, what holds the collection.
-    holders = (one[:-2] if one and isinstance(one[-1], Boundary) else one for one in named)
+    holders = (_holder(one) for one in named)
     each = (_target(one, event, tables, hidden) for one in dict.fromkeys(holders) if one)
     found = [target for target in each if target is not None]
     # Those that are not described are pinned by the first that is known of them: the id.
@@ -139,6 +139,13 @@ def _targets(
         for read in target.reads[:1]
     )
     return (*found[:OBJECTS], *rest)
+
+
+def _holder(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return what holds a place to insert at, or the object beside it; else `steps`."""
+    if not steps or not isinstance(steps[-1], Boundary):
+        return steps
+    return steps[:-1] if steps[-1].place in ("before", "after") else steps[:-2]
 
 
 def _target(
@@ -158,7 +165,8 @@ def _target(
         return None
 
     def read(op: Any, target: tuple[Step, ...] = steps, **more: Any) -> Event:
-        return Event(event.app, event.kind, op, "", target=target, writes=False, **more)
+        found = Event(event.app, event.kind, op, "", target=target, writes=False, **more)
+        return sent_as(found, tables, SECONDS)
 
     listed = found.prop is not None and found.prop.type.startswith("list of")
     if not kind or (listed and not found.selectable):
@@ -169,13 +177,13 @@ def _target(
     rows = [row for way in ways if (row := tables.find_property(kind, way)) is not None]
     if found.selectable:
         names = [row for row in rows if row.term not in _TEXTS][:2]
-        columns = tuple(Column(row.term, row.jxa) for row in names)
-        ids = ident.jxa if ident else ""
+        columns = tuple(Column(row.term, property_term(row)) for row in names)
+        ids = property_term(ident) if ident else ""
         many = read("list", columns=columns, id_column=ids, limit=MEMBERS)
         return Target(found.text, kind, words_of(tables.classes[kind].plural), (many,))
-    columns = tuple(Column(row.term, row.jxa) for row in rows)
+    columns = tuple(Column(row.term, property_term(row)) for row in rows)
     if ident is not None and not secret_property(ident.jxa, tables, hidden):
-        columns = (Column("id", ident.jxa), *columns)
+        columns = (Column("id", property_term(ident)), *columns)
     reads = [read("columns", columns=columns)] if columns else [read("get")]
     through = (f"{found.text}.{way}" for way in ways if "." in way)
     reads += [read("get", reader.reference(text).steps) for text in through]

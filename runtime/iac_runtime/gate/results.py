@@ -1,4 +1,4 @@
-"""Answers of an app to plain values; and, of an object that is gone, how to look again.
+"""What came of a call: answers as plain values, refusals; of an object that is gone, how to look.
 
 A text is what the app has, to the last character. What a model reads is cleaned (`shown`), for it
 is foreign text; with `raw` it is not.
@@ -12,22 +12,32 @@ from datetime import datetime
 from typing import Any, Final
 
 from iac_base import text as cleaning
-from iac_base.errors import InvalidParameterError, ToolError
-from iac_base.words import fold, text_literal
+from iac_base.errors import InvalidParameterError, ToolError, quoted
+from iac_base.text import text_literal
+from iac_base.words import fold
 from iac_runtime.execution.answers import AppAnswer, describe
-from iac_runtime.gate.plans import Call, ToolResult
+from iac_runtime.gate.plans import Call, Done, Plan, Refused, ToolResult
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
+from iac_runtime.language.steps import (
+    Among,
+    Beside,
+    ById,
+    ByIndex,
+    ByName,
+    Step,
+    Whose,
+)
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.call_view import steps_in
-from iac_runtime.tools.binding import Operation
+from iac_runtime.policy.effects import Decision
+from iac_runtime.tools.own import DOORS
 from iac_runtime.tools.shape import Tool
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import Operation, Tables
 from iac_runtime.types import parse_type
 
-_PICKS: Final = (ById, ByIndex, ByName)
+_PICKS: Final = (Among, Beside, ById, ByIndex, ByName)
 
 
 def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
@@ -75,11 +85,13 @@ def _list_call(steps: tuple[Step, ...], tool: Operation) -> str:
 
 
 _PREFIX: Final = re.compile(r'Application(?:\("(?:[^"\\]|\\.)*"\)|\.currentApplication\(\))\.?')
-_MARK: Final = "… [truncated]"
 _SHIFTING: Final = (
     "a reference here ends in a position, and positions shift when objects come or go: use it soon"
 )
 
+
+MOST_SECONDS: Final = 3600
+"""The longest time that one call can ask for."""
 
 _CLEANED: Final = "hidden characters are left out of a text; `raw: true` gives it as the app has it"
 
@@ -110,7 +122,7 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
     terms = _field_names(tool)
     if answer.listing is not None:
         value: Any = _items(answer.listing, event, tables)
-        notes += _listed(answer.listing["total"], event, len(value))
+        notes += _listed(answer.listing, event, len(value))
     elif event.op in ("properties", "columns"):
         terms |= {column.jxa: column.label for column in event.columns}
         fields = answer.value["record"]
@@ -129,13 +141,30 @@ def shown(found: ToolResult) -> ToolResult:
 
 
 def asked_raw(call: Call, tool: Tool) -> Call:
-    """Return a call without its `raw`, which is no argument of any app's tool but of all."""
+    """Return a call without `raw` and `timeout`, which are arguments of every app's tool.
+
+    Raises:
+        InvalidParameterError: The timeout is no time.
+    """
     given = call.arguments
-    own = tool.operation is None or "raw" in tool.input.get("properties", ())
-    if own or not isinstance(given, Mapping) or not isinstance(given.get("raw"), bool):
+    if tool.operation is None or not isinstance(given, Mapping):
         return call
-    rest = {key: value for key, value in given.items() if key != "raw"}
-    return call._replace(arguments=rest, raw=given["raw"])
+    rows = tool.operation.spec.params
+    ours = [key for key in ("raw", "timeout") if key not in rows or not rows[key].code]
+    if "raw" in ours and isinstance(given.get("raw"), bool):
+        call = call._replace(raw=given["raw"])
+        given = {key: value for key, value in given.items() if key != "raw"}
+    seconds = given.get("timeout")
+    if "timeout" in ours and seconds is not None:
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if not number or not 0 < seconds <= MOST_SECONDS:
+            raise InvalidParameterError(
+                f"timeout: {quoted(str(seconds))} is no time for a call.",
+                f"Give seconds above 0, {MOST_SECONDS} at most.",
+            )
+        call = call._replace(timeout=float(seconds))
+        given = {key: value for key, value in given.items() if key != "timeout"}
+    return call._replace(arguments=given)
 
 
 def _each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
@@ -167,15 +196,19 @@ def _error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:
     return look_again(error, part, tool)
 
 
-def _listed(total: int, event: Event, shown: int) -> list[str]:
+def _listed(listing: Mapping[str, Any], event: Event, shown: int) -> list[str]:
+    total, offset = listing["total"], listing.get("from", event.offset)
     if total == 0:
         filtered = event.target and isinstance(event.target[-1], Whose)
         return ["nothing matched the filter" if filtered else "there is none"]
     if shown == 0:
-        return [f"there are {total} items, none from offset {event.offset} on"]
-    if event.offset + shown >= total:
+        return [f"there are {total} items, none from offset {offset} on"]
+    if offset + shown >= total:
         return []
-    return [f"{shown} of {total} items; ask with offset {event.offset + shown} for the next"]
+    last = listing["rows"][-1][0] if listing["by"] == "id" else ""
+    return [
+        f"{shown} of {total} items; the next: cursor {text_literal(f'{offset + shown}:{last}')}"
+    ]
 
 
 def _shifts(value: Any) -> bool:
@@ -271,41 +304,6 @@ def clean(value: Any) -> Any:
     return cleaning.clean(value, RefText)
 
 
-def cap(value: Any, limit: int) -> tuple[Any, bool]:
-    """Return `value` cut to about `limit` characters of JSON, and whether it was cut.
-
-    Lists lose their last items and texts their ends; a text that was cut says so itself.
-    """
-    left = [limit]
-    cut = _cut(value, left)
-    return cut, left[0] < 0
-
-
-def _cut(value: Any, left: list[int]) -> Any:
-    if isinstance(value, list):
-        kept = []
-        for part in value:
-            if left[0] <= 0:
-                left[0] = -1
-                break
-            kept.append(_cut(part, left))
-        return kept
-    if isinstance(value, dict):
-        fields = {}
-        for key, part in value.items():
-            left[0] -= len(key) + 4
-            fields[key] = _cut(part, left)
-        return fields
-    if isinstance(value, str) and not isinstance(value, RefText):
-        if len(value) > max(left[0], 0):
-            value, left[0] = value[: max(left[0], 0)] + _MARK, -1
-            return value
-        left[0] -= len(value) + 2
-        return value
-    left[0] -= len(json.dumps(value)) + 1
-    return value
-
-
 def structured(
     value: Any, output: Mapping[str, Any] | None = None, note: str = ""
 ) -> dict[str, Any]:
@@ -326,7 +324,9 @@ def structured(
     if output is not None and found and not _fits(found, output):
         answered = json.dumps(found.get("result", value), ensure_ascii=False)
         found, note = {}, "; ".join(filter(None, (f"the app answered {answered}", note)))
-    if note and "note" not in found and (output is None or "note" in declared):
+    # Modules of earlier builds close their answers.
+    is_open = output is None or "note" in declared or output.get("additionalProperties", True)
+    if note and "note" not in found and is_open:
         found["note"] = note
     return found
 
@@ -336,3 +336,52 @@ def _fits(found: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
     from jsonschema import Draft202012Validator
 
     return bool(Draft202012Validator(dict(output)).is_valid(dict(found)))
+
+
+def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
+    """Return what came of a call that was carried out."""
+    return Done(
+        found.value,
+        plan.facts.line,
+        decision.level,
+        "; ".join(found.notes),
+        None if plan.parts else plan.tool.output,
+        plan.facts.app,
+        decision.reasons,
+        decision.source,
+    )
+
+
+def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
+    """Return the refusal of a call that came by a tool for lower levels.
+
+    Where no tool for higher ones is `listed`, what may run is called by its own name.
+    """
+    way = f"Call it with {DOORS[decision.level]}, the same name and arguments."
+    return Refused(
+        plan.tool.name,
+        plan.facts.app[1],
+        decision.level,
+        " ".join((f"This call is {decision.level}.", *decision.reasons)),
+        way if listed else f"Call {plan.tool.name} itself, with the same arguments.",
+        plan.facts.line,
+        source="the tool that was used",
+    )
+
+
+def refused(plan: Plan, decision: Decision) -> Refused:
+    """Return a refusal, for the model that called and for the person who can read it too."""
+    so = "may not run" if decision.error == "REFUSED" else "was not run"
+    reason = " ".join((f"This call is {decision.level} and {so}.", *decision.reasons))
+    said = f"{reason} {decision.suggestion}".replace("The user can", "You can")
+    return Refused(
+        plan.tool.name,
+        plan.facts.app[1],
+        decision.level,
+        reason,
+        decision.suggestion,
+        plan.facts.line,
+        decision.source,
+        decision.error,
+        decision.person or said,
+    )

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import InvalidParameterError, SetupError, ToolError, quoted
 from iac_base.files import open_state, private_folder, write_whole
-from iac_runtime.gate.results import RefText, cap
+from iac_runtime.gate.results import RefText
 from iac_runtime.policy.effects import Effect
 
 MAX_AGE: Final = 6 * 3600
@@ -199,3 +199,41 @@ def _gone(ident: str) -> ToolError:
         f"No result {quoted(ident)} is kept, or it is kept no more.",
         "Call the tool again that gave it.",
     )
+
+
+_MARK: Final = "… [truncated]"
+
+
+def cap(value: Any, limit: int) -> tuple[Any, bool]:
+    """Return `value` cut to about `limit` characters of JSON, and whether it was cut.
+
+    Lists lose their last items and texts their ends; a text that was cut says so itself.
+    """
+    left = [limit]
+    cut = _cut(value, left)
+    return cut, left[0] < 0
+
+
+def _cut(value: Any, left: list[int]) -> Any:
+    if isinstance(value, list):
+        kept = []
+        for part in value:
+            if left[0] <= 0:
+                left[0] = -1
+                break
+            kept.append(_cut(part, left))
+        return kept
+    if isinstance(value, dict):
+        fields = {}
+        for key, part in value.items():
+            left[0] -= len(key) + 4
+            fields[key] = _cut(part, left)
+        return fields
+    if isinstance(value, str) and not isinstance(value, RefText):
+        if len(value) > max(left[0], 0):
+            value, left[0] = value[: max(left[0], 0)] + _MARK, -1
+            return value
+        left[0] -= len(value) + 2
+        return value
+    left[0] -= len(json.dumps(value)) + 1
+    return value

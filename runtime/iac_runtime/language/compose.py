@@ -7,11 +7,13 @@ from iac_base.errors import InvalidParameterError, ToolError, quoted
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import Last, Reference, has_folders, insertion, is_path
 from iac_runtime.language.request import ABSENT, Absent, Column, Event, EventOp, Order
-from iac_runtime.language.steps import Every, RecordValue, Step, Value, Whose
+from iac_runtime.language.steps import Every, RecordValue, Step, Term, Value, Whose
 from iac_runtime.language.terms import (
     all_columns,
     camel,
+    class_term,
     contains,
+    elements_term,
     find_properties,
     id_classes,
     id_property,
@@ -20,12 +22,12 @@ from iac_runtime.language.terms import (
     known_properties,
     loose_name,
     named_columns,
+    property_term,
     unknown_name,
     usual_columns,
 )
 from iac_runtime.tool import Level, Op, Param, at_most, highest
-from iac_runtime.tools.binding import Operation, parameters
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import Operation, Tables, parameters
 from iac_runtime.types import parse_type
 
 _INTO: Final = frozenset({"of", "at", "to", "folder"})
@@ -35,7 +37,7 @@ _MAX_TARGETS: Final = 100
 """Objects that one get reads."""
 
 _OWN: Final = frozenset(
-    {"at", "element", "limit", "of", "offset", "order", "properties", "target", "where"}
+    {"at", "cursor", "element", "limit", "of", "offset", "order", "properties", "target", "where"}
 )
 """What the object tools take themselves; what else a dictionary declares goes along as it is."""
 
@@ -50,6 +52,9 @@ _FILE_PARAMETERS: Final[Mapping[str, str]] = {
 
 _ALL: Final = "pALL"
 """The code of the property that holds all properties of an object as a record (ASRegistry.h)."""
+
+_LONGEST: Final = 10
+"""Digits of a position."""
 
 _CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
 """The codes of whole contents: replacing them loses the old ones, and a new object has none."""
@@ -101,7 +106,7 @@ def _command(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Ev
 
 
 def _jxa(row: Param) -> str:
-    return row.jxa or camel(row.term)
+    return Term(row.jxa or camel(row.term), row.code, row.term)
 
 
 def _more(
@@ -109,8 +114,7 @@ def _more(
 ) -> tuple[tuple[str, Value], ...]:
     """Return the parameters that the app's own get, set or count declares beyond the usual ones.
 
-    JXA takes them with the command of that name, as in `app.get(x, {as: "text"})`; that an app
-    reads them there only a Mac can confirm.
+    The command of that name takes them, as in `app.get(x, {as: "text"})`.
     """
     rows, named = parameters(tool), []
     for key in given:
@@ -182,7 +186,7 @@ def _set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
         if rows and not any("w" in row.access for row in rows):
             raise InvalidParameterError(f'"{rows[0].term}" of {found.text} is read-only.')
         kind = " | ".join(dict.fromkeys(row.type for row in rows)) or "any"
-        jxa = rows[0].jxa if rows else loose_name(name, tables)
+        jxa = property_term(rows[0]) if rows else loose_name(name, tables)
         if jxa in values:
             raise InvalidParameterError(f"{quoted(name)} is given twice.")
         values[jxa] = reader.value(value, kind, name, last="item")
@@ -201,7 +205,7 @@ def _collection(given: Mapping[str, Any], reader: AppReader) -> tuple[tuple[Step
         raise InvalidParameterError(
             f"of: {owner.text} names several objects.", "Pick one, as in [0]."
         )
-    plural = tables.classes[term].plural
+    plural = elements_term(term, tables)
     if owner.classes is not None and not contains(owner.classes, term, tables):
         raise unknown_name(plural, owner.classes, tables, what="element")
     steps: tuple[Step, ...] = (*owner.steps, Every(plural))
@@ -225,7 +229,16 @@ def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
         columns = named_columns(given["properties"], (term,), tables)
     else:
         columns = usual_columns(term, tables)
-    offset, limit = given.get("offset", 0), given.get("limit")
+    offset, limit, after = given.get("offset", 0), given.get("limit"), ""
+    if "cursor" in given:
+        number, colon, after = given["cursor"].partition(":")
+        if not (colon and number.isdecimal() and len(number) < _LONGEST) or offset:
+            raise InvalidParameterError(
+                f"cursor: {quoted(given['cursor'])} is none that an answer gave, or offset is given"
+                " too.",
+                "Begin again without it.",
+            )
+        offset = int(number)
     if offset < 0 or (limit is not None and limit < 0):
         raise InvalidParameterError("limit and offset count from 0.")
     return _event(
@@ -234,11 +247,12 @@ def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
         target=steps,
         more=_more(tool, given, reader),
         columns=columns,
-        id_column=ident.jxa if ident else "",
-        name_column=name.jxa if name else "",
+        id_column=property_term(ident) if ident else "",
+        name_column=property_term(name) if name else "",
         order=_order(given.get("order", ()), term, tables),
         offset=offset,
         limit=limit,
+        after=after,
         writes=False,
     )
 
@@ -265,7 +279,7 @@ def _make(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
             continue
         value: Value
         if key == "element":
-            value = tables.classes[term].jxa
+            value = class_term(term, tables)
         elif key == "at":
             value = _at(given[key], reader)
         elif key == "properties":

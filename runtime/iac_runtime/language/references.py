@@ -18,6 +18,8 @@ from typing import Any, Final, Literal, TypeAlias
 from iac_base.errors import InvalidParameterError, quoted
 from iac_base.words import fold
 from iac_runtime.language.steps import (
+    Among,
+    Beside,
     Boundary,
     ById,
     ByIndex,
@@ -26,19 +28,24 @@ from iac_runtime.language.steps import (
     Filter,
     Go,
     RefValue,
+    Span,
     Step,
+    Term,
     Whose,
 )
-from iac_runtime.language.syntax import KeyPart, NamePart, Part, SelectPart
+from iac_runtime.language.syntax import KeyPart, NamePart, Part, SelectPart, SpanPart
 from iac_runtime.language.terms import (
     CLASS_PROPERTY,
+    class_term,
     element_named,
     element_of,
+    elements_term,
     field_named,
     loose_name,
     object_classes,
     only_elements,
     owners,
+    property_term,
     unknown_name,
 )
 from iac_runtime.language.text import steps_text
@@ -61,11 +68,7 @@ _PLACES: Final = (
 _VOLUMES: Final = "/Volumes/"
 _CLASSES: Final = {"folder": ("folder",), "file": ("file",), "item": ("item", "disk item")}
 
-_RELATIVE: Final = ("before", "after", "next", "previous")
-_AMONG: Final = ("middle", "some", "any")
-"""What AppleScript says of an object or of a collection, and JavaScript for Automation cannot."""
-
-_PICKS: Final = ("first", "last", "end", "beginning")
+_PICKS: Final = ("first", "last", "middle", "some", "any", "end", "beginning")
 _MAX_INDEX: Final = 2**31 - 1
 _MAX_ID: Final = 2**53
 
@@ -163,8 +166,22 @@ class _Walker:
             self._must_select(here, str(part.key))
             step = _index(part.key) if isinstance(part.key, int) else ByName(part.key)
             return here.then(step, here.classes)
+        if isinstance(part, SpanPart):
+            return self._span(here, part)
         self._must_select(here, part.how)
         return self._select(here, part)
+
+    def _span(self, here: Reference, part: SpanPart) -> Reference:
+        start, stop = part.start or 0, part.stop
+        self._must_select(here, f"{'' if part.start is None else start}:")
+        if stop == 0 or (stop is not None and (start < 0) == (stop < 0) and start >= stop):
+            raise InvalidParameterError(
+                f"The range [{start}:{stop}] of {here.text} holds nothing.",
+                "It begins with the first position and ends before the second, from 0.",
+            )
+        for number in (start, stop or 0):
+            _index(number)
+        return here.then(Span(part.start, stop), here.classes, selectable=True)
 
     def _must_select(self, here: Reference, how: str) -> None:
         if here.selectable or here.classes is None or not self.strict:
@@ -212,11 +229,10 @@ class _Walker:
             return known
         if word in ("end", "beginning") and here.classes != ():
             return here.then(_boundary(word), here.classes)
-        if self.strict and here.steps and word in (_AMONG if here.selectable else _RELATIVE):
-            raise InvalidParameterError(
-                f"JavaScript for Automation has no form for .{name} of {here.text}.",
-                "Read the list, and pick the object from it by id, name or position.",
-            )
+        if here.steps and here.classes != ():
+            relative = self._relative(here, word)
+            if relative is not None:
+                return relative
         if here.classes is not None and self.strict:
             raise unknown_name(name, here.classes, self.tables, here.prop)
         jxa = loose_name(name, self.tables)
@@ -228,19 +244,38 @@ class _Walker:
             return here.then(Every(jxa), None, selectable=True)
         return here.then(Go(jxa), None)
 
+    def _relative(self, here: Reference, word: str) -> Reference | None:
+        """Return what only a raw event can say of a collection, or of an object."""
+        if here.selectable:
+            if word not in ("middle", "some", "any"):
+                return None
+            return here.then(Among("middle" if word == "middle" else "some"), here.classes)
+        if word in ("before", "after"):
+            return here.then(Boundary("before" if word == "before" else "after"), here.classes)
+        if word not in ("next", "previous") or (not here.classes and not self.strict):
+            return None
+        last = next((s for s in reversed(here.steps) if isinstance(s, Every | Go)), None)
+        if isinstance(last, Every) and isinstance(last.name, Term):
+            kind: str = last.name
+        elif here.classes:
+            kind = class_term(here.classes[0], self.tables)
+        else:
+            return None
+        return here.then(Beside("next" if word == "next" else "previous", kind), here.classes)
+
     def _known_name(self, here: Reference, name: str) -> Reference | None:
         """Return the property or the elements called `name`; of one class's, the property."""
         for owner in owners(here.classes, self.tables):
             prop = field_named(self.tables.properties(owner), name)
             if prop is not None:
-                return here.then(Go(prop.jxa), object_classes(prop.type, self.tables), prop=prop)
+                kinds = object_classes(prop.type, self.tables)
+                return here.then(Go(property_term(prop)), kinds, prop=prop)
             element = element_of(owner, name, self.tables)
             if element is not None:
-                return here.then(
-                    Every(self.tables.classes[element].plural), (element,), selectable=True
-                )
+                every = Every(elements_term(element, self.tables))
+                return here.then(every, (element,), selectable=True)
         if fold(name) == "class" and here.classes != ():
-            return here.then(Go("class"), (), prop=CLASS_PROPERTY)
+            return here.then(Go(property_term(CLASS_PROPERTY)), (), prop=CLASS_PROPERTY)
         return None
 
     def _repeats(self, here: Reference, word: str, following: Part | None) -> bool:
@@ -313,7 +348,7 @@ def folder_reference(
     steps, rest = _place(path, home, tables)
     names = [name for name in rest.split("/") if name]
     for name in names:
-        steps += [Every(tables.classes["folder"].plural), ByName(name)]
+        steps += [Every(elements_term("folder", tables)), ByName(name)]
     if names and last != "folder":
         steps[-2] = Every(_plural(last, tables))
     return tuple(steps)
@@ -328,18 +363,18 @@ def _place(path: str, home: str, tables: Tables) -> tuple[list[Step], str]:
         for term in terms:
             prop = tables.find_property(APPLICATION, term)
             if prop is not None:
-                return [Go(prop.jxa)], path[len(root) :]
+                return [Go(property_term(prop))], path[len(root) :]
     disks = element_named((APPLICATION,), "disks", tables)
     if path.startswith(_VOLUMES) and disks is not None:
         volume, _, rest = path.removeprefix(_VOLUMES).partition("/")
-        return [Every(tables.classes[disks].plural), ByName(volume)], rest
+        return [Every(elements_term(disks, tables)), ByName(volume)], rest
     disk = tables.find_property(APPLICATION, "startup disk")
     assert disk is not None
-    return [Go(disk.jxa)], path
+    return [Go(property_term(disk))], path
 
 
-def _plural(last: Last, tables: Tables) -> str:
+def _plural(last: Last, tables: Tables) -> Term:
     held = {row.term for row in tables.elements("folder")} & tables.classes.keys()
     wanted = (*_CLASSES[last], *_CLASSES["item"], "folder")
     term = next((term for term in wanted if term in held), "folder")
-    return tables.classes[term].plural
+    return elements_term(term, tables)

@@ -1,6 +1,7 @@
 """A request to an app as data."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from iac_runtime.language.steps import Step, Value
@@ -52,6 +53,22 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class RawForm:
+    """That a request goes out as raw Apple events, and what codes in their answers mean.
+
+    Attributes:
+        seconds: How long each event may take.
+        properties, elements, words: Code -> JXA's name of properties, of collections (by the code
+            of their class), and of enumerators and classes as values.
+    """
+
+    seconds: float
+    properties: Mapping[int, str]
+    elements: Mapping[int, str]
+    words: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One request.
 
@@ -69,11 +86,13 @@ class Event:
         id_column, name_column: What names the items of a list: properties by JXA name, or empty.
         order: What to sort a list by, the first before the second.
         offset, limit: Which items of a list; no limit means all.
+        after: The id of the item that comes before them, as text: where it is now, they begin.
         id_classes: The classes that have an id, and the property that holds it, by JXA name.
         parts: The requests of `each`.
         writes: Whether the call may change something: then it is never sent twice.
         may_launch: Whether an app that is not running may be started by it.
         pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
+        raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
     """
 
     app: str
@@ -91,8 +110,10 @@ class Event:
     order: tuple[Order, ...] = ()
     offset: int = 0
     limit: int | None = None
+    after: str = ""
     id_classes: tuple[tuple[str, str], ...] = ()
     parts: tuple["Event", ...] = ()
     writes: bool = True
     may_launch: bool = True
     pin: tuple["Event", Any] | None = None
+    raw: RawForm | None = field(default=None, compare=False)

@@ -20,6 +20,33 @@ _CYCLE: Final = timedelta(days=146_097)
 Operator = Literal["=", ">", ">=", "<", "<=", "_contains", "_beginsWith", "_endsWith"]
 
 
+class Term(str):
+    """A name as JXA spells it, or an enumerator or class as a value, with its code.
+
+    Attributes:
+        code: Its four characters; empty where nothing declares it.
+        form: What the code names where the term is a value.
+        word: The dictionary's own spelling.
+    """
+
+    __slots__ = ("code", "form", "word")
+    code: str
+    form: Literal["property", "enum", "type"]
+    word: str
+
+    def __new__(
+        cls,
+        name: str,
+        code: str = "",
+        word: str = "",
+        form: Literal["property", "enum", "type"] = "property",
+    ) -> "Term":
+        """Return the name with its code."""
+        made = super().__new__(cls, name)
+        made.code, made.form, made.word = code, form, word or name
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Go:
     """To the property `name`."""
@@ -56,10 +83,33 @@ class ById:
 
 
 @dataclass(frozen=True, slots=True)
-class Boundary:
-    """A place to insert at."""
+class Span:
+    """The objects of a collection from `start` up to, and without, `stop`, as Python slices."""
 
-    place: Literal["end", "beginning"]
+    start: int | None
+    stop: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The object in the middle of a collection, or one that the app picks."""
+
+    which: Literal["middle", "some"]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The object after or before an object, of the class `kind`."""
+
+    way: Literal["next", "previous"]
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A place to insert at: an end of a collection or an object, or beside an object."""
+
+    place: Literal["end", "beginning", "before", "after"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +139,7 @@ class Whose:
     filter: Filter
 
 
-Step: TypeAlias = Go | Every | ByIndex | ByName | ById | Whose | Boundary
+Step: TypeAlias = Go | Every | ByIndex | ByName | ById | Whose | Span | Among | Beside | Boundary
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +167,12 @@ class RefValue:
     """An object specifier; no steps mean the application itself."""
 
     steps: tuple[Step, ...]
+
+
+class Color(tuple[float, float, float]):
+    """Red, green and blue from 0 to 1, as JXA has them."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 reference = [application] { step }
 application = "application" | "Application(" string ")" | "Application.currentApplication()"
-step = "." name ["()"] | "[" (string | integer) "]" | "." selector "(" literal ")"
+step = "." name ["()"] | "[" (string | integer) "]" | "[" [integer] ":" [integer] "]"
+     | "." selector "(" literal ")"
 selector = at | byName | byId | whose | where
 """
 
@@ -45,7 +46,7 @@ _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0":
 
 @dataclass(frozen=True, slots=True)
 class NamePart:
-    """A property, a collection, or one of first, last, end, beginning."""
+    """A property, a collection, or a word such as first, middle, next, end, before."""
 
     name: str
 
@@ -58,6 +59,14 @@ class KeyPart:
 
 
 @dataclass(frozen=True, slots=True)
+class SpanPart:
+    """`[start:stop]`; None where a side is left out."""
+
+    start: int | None
+    stop: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class SelectPart:
     """`.at(…)`, `.byName(…)`, `.byId(…)` or `.whose(…)`."""
 
@@ -65,7 +74,7 @@ class SelectPart:
     argument: Any
 
 
-Part: TypeAlias = NamePart | KeyPart | SelectPart
+Part: TypeAlias = NamePart | KeyPart | SpanPart | SelectPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,26 +239,28 @@ class _Parser:
     def part(self) -> Part:
         if self.sees("["):
             self.at += 1
-            token = self.take()
-            key: str | int = 0
-            if token.kind == "string":
-                key = token.string()
-            elif token.kind == "number" and isinstance(number := token.number(), int):
-                key = number
-            elif token.text != ":":
-                self.fail(token, "a name in quotes or a whole number")
-            if token.text == ":" or self.sees(":"):
-                raise InvalidParameterError(
-                    "JavaScript for Automation has no form for a range of objects.",
-                    "Use list with offset and limit, and the references that it gives.",
-                )
+            start = None if self.sees(":") else self.key()
+            if not self.sees(":"):
+                self.mark("]")
+                return KeyPart(start if start is not None else 0)
+            colon = self.take()
+            stop = None if self.sees("]") else self.key()
+            if isinstance(start, str) or isinstance(stop, str):
+                self.fail(colon, "a position on both sides of a range")
             self.mark("]")
-            return KeyPart(key)
+            return SpanPart(start, stop)
         self.mark(".")
         token = self.take()
         if token.kind != "name":
             self.fail(token, "a name")
         return self.named(token.text)
+
+    def key(self) -> str | int:
+        token = self.take()
+        if token.kind == "string":
+            return token.string()
+        number = token.number() if token.kind == "number" else None
+        return number if isinstance(number, int) else self.fail(token, "a name or a whole number")
 
     def named(self, name: str) -> Part:
         if not self.sees("("):

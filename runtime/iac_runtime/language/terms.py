@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from iac_base.errors import InvalidParameterError, near_text, quoted
 from iac_base.words import fold
 from iac_runtime.language.request import Column
+from iac_runtime.language.steps import Term
 from iac_runtime.tool import Class, Property
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import find_type, parse_type
@@ -38,6 +39,23 @@ _kept: Final = lru_cache(maxsize=4096)
 def code_key(code: str) -> str:
     """Return the key of a term that has no letter or digit, as schemas spell it: `code_` + hex."""
     return f"code_{code.encode('mac_roman', 'replace').hex()}"
+
+
+def property_term(row: Property) -> Term:
+    """Return the JXA name of a property with its code."""
+    return Term(row.jxa, row.code, row.term)
+
+
+def elements_term(term: str, tables: Tables) -> Term:
+    """Return the JXA name of the collection of a class, with the code of the class."""
+    row = tables.classes[term]
+    return Term(row.plural, row.code, term)
+
+
+def class_term(term: str, tables: Tables) -> Term:
+    """Return the JXA name of a class as a value, with its code."""
+    row = tables.classes[term]
+    return Term(row.jxa, row.code, term, "type")
 
 
 def field_named(rows: Iterable[Property], name: str) -> Property | None:
@@ -175,10 +193,10 @@ def loose_name(name: str, tables: Tables) -> str:
     wanted = fold(name)
     for row in tables.classes.values():
         if wanted and wanted == fold(row.plural):
-            return row.plural
+            return Term(row.plural, row.code)
         prop = field_named(row.properties, name)
         if prop is not None:
-            return prop.jxa
+            return property_term(prop)
     found = camel(name)
     if not found or found == "__proto__":
         raise InvalidParameterError(f"{tables.key}: {quoted(name)} is no name of a property.")
@@ -267,8 +285,8 @@ def id_property(term: str, tables: Tables) -> Property | None:
 @_kept
 def id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
     """Return the classes whose objects have an id, and its property, by JXA name."""
-    found = ((row.jxa, id_property(term, tables)) for term, row in tables.classes.items())
-    return tuple((name, ident.jxa) for name, ident in found if ident is not None)
+    found = ((class_term(term, tables), id_property(term, tables)) for term in tables.classes)
+    return tuple((name, property_term(ident)) for name, ident in found if ident is not None)
 
 
 @_kept
@@ -289,7 +307,9 @@ def named_columns(
     for name in [names] if isinstance(names, str) else names:
         rows = known_properties(classes, name, tables)
         column = (
-            Column(rows[0].term, rows[0].jxa) if rows else Column(name, loose_name(name, tables))
+            Column(rows[0].term, property_term(rows[0]))
+            if rows
+            else Column(name, loose_name(name, tables))
         )
         if rows and not any("r" in row.access for row in rows):
             raise InvalidParameterError(f'"{rows[0].term}" can be set but not read.')
@@ -300,7 +320,7 @@ def named_columns(
 def all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     """Return every property of a class that can be read, up to a limit."""
     rows = [row for row in tables.properties(term) if "r" in row.access]
-    return tuple(Column(row.term, row.jxa) for row in rows[:_MAX_COLUMNS])
+    return tuple(Column(row.term, property_term(row)) for row in rows[:_MAX_COLUMNS])
 
 
 @_kept
@@ -321,4 +341,4 @@ def usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
             if row.type in ("text", "date", "integer") and "r" in row.access and row not in named
         ]
         named += plain[:3]
-    return tuple(Column(row.term, row.jxa) for row in named)
+    return tuple(Column(row.term, property_term(row)) for row in named)

@@ -13,13 +13,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from iac_base.words import text_literal
-from iac_runtime.language.request import Absent, Event
+from iac_base.text import text_literal
+from iac_runtime.language.request import Absent, Event, RawForm
 from iac_runtime.language.steps import (
+    Among,
+    Beside,
     Boundary,
     ById,
     ByIndex,
     ByName,
+    Color,
     DateValue,
     Every,
     Filter,
@@ -28,7 +31,9 @@ from iac_runtime.language.steps import (
     PathValue,
     RecordValue,
     RefValue,
+    Span,
     Step,
+    Term,
     Value,
     Whose,
 )
@@ -43,6 +48,8 @@ _OF_COLLECTIONS = _OF_OBJECTS | frozenset(
 )
 """Names that JXA keeps for itself on every object and on collections: a property of such a name is
 taken from the record of all properties, here as in the harness."""
+
+KEPT_NAMES = _OF_COLLECTIONS
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
@@ -71,8 +78,10 @@ def _step(step: Step, root: str) -> str:
             return f"[{text_literal(name)}]"
         case ById(ident):
             return f".byId({text_literal(ident) if isinstance(ident, str) else ident})"
-        case Boundary(place):
-            return f".{place}"
+        case Boundary(word) | Among(word) | Beside(word):
+            return f".{word}"
+        case Span(start, stop):
+            return f"[{'' if start is None else start}:{'' if stop is None else stop}]"
         case Whose(test):
             return f".whose({filter_text(test, root)})"
 
@@ -128,16 +137,20 @@ def object_text(fields: Mapping[str, str]) -> str:
 
 
 def event_json(event: Event, mark: str) -> dict[str, Any]:
-    """Return the request as the harness reads it; `mark` frames the answer."""
+    """Return the request as the harness reads it; `mark` frames the answer.
+
+    Codes stand in it only where it is sent raw.
+    """
+    coded = event.raw is not None
     request: dict[str, Any] = {
         "mark": mark,
         "app": event.app,
         "kind": event.kind,
         "op": event.op,
         "command": event.command,
-        "target": [_step_json(step) for step in event.target],
-        "named": [[name, _value_json(value)] for name, value in event.named],
-        "more": [[name, _value_json(value)] for name, value in event.more],
+        "target": [_step_json(step, coded) for step in event.target],
+        "named": [_field_json(name, value, coded) for name, value in event.named],
+        "more": [_field_json(name, value, coded) for name, value in event.more],
         "columns": [[column.label, column.jxa] for column in event.columns],
         "idColumn": event.id_column,
         "nameColumn": event.name_column,
@@ -147,8 +160,12 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         "idClasses": [list(pair) for pair in event.id_classes],
         "parts": [event_json(part, mark) for part in event.parts],
     }
+    if event.after:
+        request["after"] = event.after
+    if event.raw is not None:
+        request["raw"] = _raw_json(event, event.raw)
     if not isinstance(event.direct, Absent):
-        request["direct"] = _value_json(event.direct)
+        request["direct"] = _value_json(event.direct, coded)
     if event.kind == "application" and not event.may_launch:
         request["needRunning"] = True
     if event.pin is not None:
@@ -156,8 +173,36 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
     return request
 
 
-def _step_json(step: Step) -> Any:
+def _raw_json(event: Event, form: RawForm) -> dict[str, Any]:
+    names = [column.jxa for column in event.columns] + [row.jxa for row in event.order]
+    names += [event.id_column, event.name_column]
+    classes = ((code_number(kind), code_number(ident)) for kind, ident in event.id_classes)
+    columns = {code_number(name): str(name) for name in names if name}
+    return {
+        "seconds": form.seconds,
+        "event": [four_number(event.code[:4]), four_number(event.code[4:])],
+        "codes": {name: code_number(name) for name in names if name},
+        "ids": dict(classes),
+        "properties": {**form.properties, **columns},
+        "elements": form.elements,
+        "words": form.words,
+    }
+
+
+def code_number(name: str) -> int:
+    """Return the code of a term as the number that an event carries; 0 for a name without."""
+    return four_number(name.code) if isinstance(name, Term) else 0
+
+
+def four_number(code: str) -> int:
+    """Return a four-character code as a number; 0 for what is none."""
+    return int.from_bytes(code.encode("mac_roman", "replace")) if len(code) == 4 else 0
+
+
+def _step_json(step: Step, coded: bool) -> Any:
     match step:
+        case Go(name) | Every(name) if coded:
+            return ["every" if isinstance(step, Every) else "go", name, code_number(name)]
         case Go(name) | Every(name):
             return ["go", name]
         case ByIndex(index):
@@ -166,35 +211,48 @@ def _step_json(step: Step) -> Any:
             return ["name", name]
         case ById(ident):
             return ["id", ident]
+        case Span(start, stop):
+            # Apple events count from 1, and name the last object of a range.
+            first, last = start or 0, -1 if stop is None else stop - 1
+            return ["span", first if first < 0 else first + 1, last if last < 0 else last + 1]
+        case Among(which):
+            return ["among", {"middle": "midd", "some": "any "}[which]]
+        case Beside(way, kind):
+            return ["beside", way[:4], code_number(kind)]
         case Boundary(place):
-            return ["go", place]
+            return ["place" if coded else "go", place]
         case Whose(test):
-            return ["whose", _filter_json(test)]
+            return ["whose", _filter_json(test, coded)]
 
 
-def _filter_json(test: Filter) -> Any:
+def _field_json(name: str, value: Value, coded: bool) -> list[Any]:
+    code = code_number(name) if coded else 0
+    return [name, _value_json(value, coded), *([code] if code else [])]
+
+
+def _filter_json(test: Filter, coded: bool) -> Any:
     if isinstance(test, Join):
-        return [test.word, [_filter_json(part) for part in test.tests]]
-    return [
-        "test",
-        [_step_json(step) for step in test.path],
-        test.operator,
-        _value_json(test.value),
-    ]
+        return [test.word, [_filter_json(part, coded) for part in test.tests]]
+    path = [_step_json(step, coded) for step in test.path]
+    return ["test", path, test.operator, _value_json(test.value, coded)]
 
 
-def _value_json(value: Value) -> Any:
+def _value_json(value: Value, coded: bool) -> Any:
     match value:
         case PathValue(path):
             return {"path": path}
         case DateValue(ms):
             return {"date": ms}
         case RefValue(steps):
-            return {"ref": [_step_json(step) for step in steps]}
+            return {"ref": [_step_json(step, coded) for step in steps]}
         case RecordValue(fields):
-            return {"record": [[name, _value_json(part)] for name, part in fields]}
+            return {"record": [_field_json(name, part, coded) for name, part in fields]}
+        case Term() if coded and value.form != "property":
+            return {"word": value, "code": code_number(value), "form": value.form}
+        case Color() if coded:
+            return {"color": list(value)}
         case tuple():
-            return [_value_json(part) for part in value]
+            return [_value_json(part, coded) for part in value]
     return value
 
 

@@ -2,7 +2,9 @@
 
 A type decides how a text is read, not what an app may accept: declared types are often wrong, so
 a value is refused here only where it cannot be read at all. In a union of text-like types the
-form decides, in this order: absolute or `~` path, date, reference, enumerator, text.
+form decides, in this order: absolute or `~` path, date, reference, enumerator, text. Where anything
+goes, a text is a reference if it picks an object that can be there (`documents[0].pages[3]`), and
+the same in quotes is that text.
 
 A colour is red, green and blue from 0 to 1 (AppleScript: 0 to 65535). Bounds are
 `{x, y, width, height}` in points from the top left of the main screen (AppleScript: left, top,
@@ -27,9 +29,25 @@ from iac_runtime.language.references import (
     insertion,
     is_path,
 )
-from iac_runtime.language.steps import PathValue, RecordValue, RefValue, Value, read_date
+from iac_runtime.language.steps import (
+    Color,
+    PathValue,
+    RecordValue,
+    RefValue,
+    Term,
+    Value,
+    read_date,
+)
 from iac_runtime.language.syntax import Moment
-from iac_runtime.language.terms import camel, class_named, field_named, known_class, loose_name
+from iac_runtime.language.terms import (
+    camel,
+    class_named,
+    class_term,
+    field_named,
+    known_class,
+    loose_name,
+    property_term,
+)
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import ANY, Alternative, Reading, find_type, parse_type
@@ -40,6 +58,7 @@ _MAX_DEPTH: Final = 32
 MAX_EXACT: Final = 2**53
 """Beyond it JavaScript's numbers no longer hold every whole number."""
 
+_QUOTES: Final = ('"', "'")
 _BOUNDS: Final = ("x", "y", "width", "height")
 
 
@@ -63,16 +82,20 @@ class ValueReader:
         Args:
             where: What to call the value in an error.
             direct: It is a direct parameter: of type `any` it is more often an object than a
-                text, so a text that names an object of the app is taken for it.
+                text, so a mere name of an object of the app (`inbox`) is taken for it, too.
 
         Raises:
             InvalidParameterError: The value cannot be read as that type.
         """
-        kinds, tables = parse_type(kind), self.tables
-        objects = APPLICATION in tables.classes and tables.app.kind != "addition"
-        if direct and kinds == ANY and objects:
+        kinds = parse_type(kind)
+        if direct and kinds == ANY and self._has_objects():
             kinds = (Alternative("specifier"), *kinds)
-        return self._union(value, kinds, where, 0)
+        try:
+            return self._union(value, kinds, where, 0)
+        except InvalidParameterError as error:
+            if where in error.message:
+                raise
+            raise InvalidParameterError(f"{where}: {error.message}", error.suggestion) from None
 
     def record(
         self, value: Mapping[str, Any], find: Callable[[str], Property | None], depth: int = 0
@@ -81,7 +104,7 @@ class ValueReader:
         fields: dict[str, Value] = {}
         for name, part in value.items():
             row = find(name)
-            key = row.jxa if row is not None else camel(name)
+            key = property_term(row) if row is not None else camel(name)
             if not key or key == "__proto__":
                 raise InvalidParameterError(f"{quoted(name)} is no name of a field.")
             if key in fields:
@@ -97,6 +120,10 @@ class ValueReader:
             return None
         if isinstance(value, Moment):
             return read_date(value.iso, where)
+        if isinstance(value, str) and Alternative("any") in kinds:
+            inside = value[1:-1]
+            if value[:1] in _QUOTES and value[:1] == value[-1:] and self._picks(inside):
+                return inside
         lists = [kind._replace(many=False) for kind in kinds if kind.many]
         single = [kind for kind in kinds if not kind.many]
         if isinstance(value, list | tuple):
@@ -136,11 +163,13 @@ class ValueReader:
                 return 0 if is_path(text) else 9
             if reading == "date":
                 return 1 if text[:4].isdigit() and text[4:5] == "-" else 9
+            if reading == "any":
+                return 2 if self._picks(text) else 5
             if self._is_reference(name):
                 return 2 if is_path(text) or self._reads(text, strict=plain) else 8
             if name in self.tables.enums:
                 return 3 if _enumerator(text, self.tables.enums[name]) else 7
-            return 4 if reading in ("text", "any") else 6
+            return 4 if reading == "text" else 6
 
         return sorted(names, key=rank)
 
@@ -152,8 +181,17 @@ class ValueReader:
             return False
         return not strict or len(found.steps) > 1 or bool(found.steps and found.classes)
 
+    def _picks(self, text: str) -> bool:
+        """Say whether `text`, which may be any value, is a reference to a part of something."""
+        if not ("[" in text or "(" in text) or not self._has_objects():
+            return False
+        return self._reads(text, strict=True)
+
+    def _has_objects(self) -> bool:
+        return APPLICATION in self.tables.classes and self.tables.app.kind != "addition"
+
     def _plural(self, name: str) -> bool:
-        return _reading(name) == "file" or self._is_reference(name)
+        return _reading(name) in ("any", "file") or self._is_reference(name)
 
     def _is_reference(self, name: str) -> bool:
         reading = _reading(name)
@@ -165,8 +203,13 @@ class ValueReader:
 
     def _single(self, value: Any, name: str, where: str, depth: int) -> Value:
         tables, reading = self.tables, _reading(name)
+        if name.startswith("list of "):
+            return self._union(value, parse_type(name), where, depth + 1)
         if name in tables.enums and reading is None:
             return self._enum(value, name, where)
+        if isinstance(value, Mapping) and name in tables.classes:
+            # What no app holds but takes: find options, preferences.
+            return self.record(value, self._field_of(name), depth)
         if self._is_reference(name):
             return self._reference(value, name, where)
         if name in tables.records and reading != "record":
@@ -194,14 +237,16 @@ class ValueReader:
         found = self.read_reference(text)
         return insertion(found).value if _reading(name) == "insertion" else found.value
 
-    def _field_of(self, record: str) -> Callable[[str], Property]:
-        rows = self.tables.records[record].properties
+    def _field_of(self, name: str) -> Callable[[str], Property]:
+        """Return what finds a field of a record, or of a class that is used as one."""
+        record = self.tables.records.get(name)
+        rows = record.properties if record else self.tables.properties(name)
 
-        def find(name: str) -> Property:
-            row = field_named(rows, name)
+        def find(field: str) -> Property:
+            row = field_named(rows, field)
             if row is None:
-                known = near_text(name, [field.term for field in rows])
-                raise InvalidParameterError(f"{quoted(name)} is no field of {record}.", known)
+                known = near_text(field, [row.term for row in rows])
+                raise InvalidParameterError(f"{quoted(field)} is no field of {name}.", known)
             return row
 
         return find
@@ -222,11 +267,11 @@ class ValueReader:
     def _class_name(self, value: Any, where: str, _depth: int) -> str:
         text = _text(value, where)
         found = class_named(text, self.tables)
-        return text if found is None else self.tables.classes[found].jxa
+        return text if found is None else class_term(found, self.tables)
 
     def _class(self, value: Any, where: str, _depth: int) -> str:
         term = known_class(_text(value, where), self.tables, where)
-        return self.tables.classes[term].jxa
+        return class_term(term, self.tables)
 
     def _file(self, value: Any, where: str, _depth: int) -> Value:
         return PathValue(full_path(_text(value, where), self.home, where))
@@ -239,13 +284,18 @@ class ValueReader:
                 f"{where}: {quoted(str(value))} is no colour.",
                 "Give red, green and blue from 0 to 1, as in [1, 0.5, 0].",
             )
-        return tuple(value)
+        return Color(value)
 
     def _record(self, value: Any, where: str, depth: int) -> Value:
         return self.record(_mapping(value, where), self._any_field, depth)
 
+    def _plain(self, value: Any, where: str, depth: int) -> Value:
+        return value if isinstance(value, str) else self._anything(value, where, depth)
+
     def _anything(self, value: Any, where: str, depth: int) -> Value:
-        if value is None or isinstance(value, str | bool):
+        if isinstance(value, str):
+            return self._reference(value, "specifier", where) if self._picks(value) else value
+        if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int | float):
             return _number(value, where)
@@ -264,11 +314,11 @@ def _reading(name: str) -> Reading | None:
 
 def _enumerator(text: str, rows: tuple[tuple[str, str], ...]) -> str | None:
     """Return the dictionary's spelling of an enumerator, found without case or by its code."""
-    for name, code in rows:
-        if text in (name, code):
-            return name
     wanted = fold(text)
-    return next((name for name, _ in rows if wanted and wanted == fold(name)), None)
+    exact = (row for row in rows if text in row)
+    loose = (row for row in rows if wanted and wanted == fold(row[0]))
+    name, code = next(exact, None) or next(loose, ("", ""))
+    return Term(name, code, form="enum") if name else None
 
 
 def _text(value: Any, where: str) -> str:
@@ -357,7 +407,7 @@ _READERS: Final[Mapping[Reading, _Read]] = {
     "integer": _alone(_integer),
     "missing": _alone(_missing),
     "number": _alone(_number),
-    "plain": ValueReader._anything,
+    "plain": ValueReader._plain,
     "property": ValueReader._property,
     "record": ValueReader._record,
     "rectangle": _alone(_rectangle),

@@ -72,6 +72,8 @@ class CallView:
         paths: Every file that the request names.
         landings: Every path at which something comes to lie that the request does not name as
             one: what is moved into a folder, made in one, or called otherwise where it is.
+        asked: The request, and those that it does in one call.
+        through: The processes that it reaches into by System Events.
         made: The class of what is made, in words; empty if nothing is.
         of_files: Whether the app is one whose objects are files.
     """
@@ -83,6 +85,8 @@ class CallView:
     texts: tuple[tuple[CallValue, str], ...]
     paths: tuple[tuple[CallValue, str], ...]
     landings: tuple[str, ...]
+    asked: tuple[Event, ...]
+    through: "tuple[TargetProcess, ...]"
     made: str
     of_files: bool
 
@@ -122,7 +126,7 @@ def view_of(
 
     rows = {fold(row.jxa or row.term): row for row in params.values() if row.code}
     direct = next((row for row in params.values() if row.code == "----"), None)
-    asked = requests(event)
+    asked = tuple(_requests(event))
     for one in asked:
         if not isinstance(one.direct, Absent):
             add("", "----", direct.type if direct else "", one.direct)
@@ -139,7 +143,7 @@ def view_of(
     ]
     paths = [(row, row.path) for row in values if row.path is not None]
     of_files = event.app.casefold() in FILE_APPS
-    for one in asked:
+    for one in asked if of_files else ():
         path = path_of_steps(one.target, event.app, home)
         if path is not None:
             paths.append((CallValue("", "----", "", RefValue(one.target)), path))
@@ -152,6 +156,8 @@ def view_of(
         tuple(texts),
         tuple(paths),
         _landings(event, values, paths) if paths else (),
+        asked,
+        tuple(processes(event)),
         made if event.code == "corecrel" else "",
         of_files,
     )
@@ -165,7 +171,7 @@ def _path_of(value: Value, app: str, home: str) -> str | None:
     if isinstance(value, str):
         if value.startswith(("/", "~/")) and "\n" not in value:
             return home + value[1:] if value.startswith("~") else value
-        return from_file_url(value)
+        return from_file_url(value) if ":" in value else None
     return None
 
 
@@ -188,11 +194,10 @@ def _landings(
     return tuple(f"{folder}/{name.replace('/', ':')}" for folder in folders for name in names)
 
 
-def requests(event: Event) -> list[Event]:
-    """Return a request, and those that it does in one call."""
+def _requests(event: Event) -> list[Event]:
     found = [event]
     for part in event.parts:
-        found += requests(part)
+        found += _requests(part)
     return found
 
 
@@ -224,7 +229,7 @@ def steps_in(event: Event) -> list[tuple[Step, ...]]:
             for part in value:
                 look(part)
 
-    for one in requests(event):
+    for one in _requests(event):
         if one.target:
             specifier(one.target)
         if not isinstance(one.direct, Absent):
@@ -234,11 +239,12 @@ def steps_in(event: Event) -> list[tuple[Step, ...]]:
     return found
 
 
-def columns_in(event: Event) -> list[tuple[Step, ...]]:
-    """Return what a request asks of each object that it names, as a specifier."""
-    asked = requests(event)
+def specifiers(event: Event) -> list[tuple[Step, ...]]:
+    """Return every object specifier of a request, and what it asks of each object as one."""
+    asked = _requests(event)
     found = [(*one.target, Go(column.jxa)) for one in asked for column in one.columns]
-    return found + [(*one.target, Go(row.jxa)) for one in asked for row in one.order]
+    found += [(*one.target, Go(row.jxa)) for one in asked for row in one.order]
+    return steps_in(event) + found
 
 
 _PROCESSES: Final = frozenset(
@@ -268,7 +274,7 @@ def processes(event: Event) -> list[TargetProcess]:
     found: list[TargetProcess] = []
     if event.app.casefold() != SYSTEM_EVENTS:
         return found
-    for steps in (*steps_in(event), *columns_in(event)):
+    for steps in specifiers(event):
         for at, step in enumerate(steps):
             inner = step == Every("uiElements") and at > 0
             if not isinstance(step, Every | Go) or step.name not in _PROCESSES or inner:

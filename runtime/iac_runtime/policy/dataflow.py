@@ -2,12 +2,18 @@
 
 Properties that hold secrets: no call reads one, asks for one in a filter, or hands one on.
 Values that came from an app: what a later call uses of them was perhaps chosen by a stranger.
+
+Two texts are compared in the forms that `spellings` returns of each: decoded until nothing is left
+to decode, without blanks and characters that show nothing, without case. An encoding that a blank
+broke is put together first; one that a blank ends is also read as it stands.
 """
 
+import base64
 import re
 import threading
+import unicodedata
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -15,12 +21,12 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from iac_base.secrets import is_secret
+from iac_base.text import clean_text
 from iac_base.words import fold
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Every, Go
-from iac_runtime.policy.call_view import columns_in, steps_in, words_of
+from iac_runtime.policy.call_view import specifiers, words_of
 from iac_runtime.policy.places import SYSTEM_EVENTS
-from iac_runtime.policy.spelling import decoded, spellings, without_blanks
 from iac_runtime.tools.tables import Tables
 
 _ALL: Final = "properties"
@@ -40,10 +46,10 @@ def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ())
         extra: Globs over the names of further properties, in words (`account id`).
     """
     globs = tuple(extra)
-    specifiers = (*steps_in(event), *columns_in(event))
-    names = [step.name for steps in specifiers for step in steps if isinstance(step, Go | Every)]
+    asked = specifiers(event)
+    names = [step.name for steps in asked for step in steps if isinstance(step, Go | Every)]
     found = [name for name in dict.fromkeys(names) if secret_property(name, tables, globs)]
-    for steps in specifiers:
+    for steps in asked:
         # Of the objects of a collection all is read at once, where a secret may be among it.
         if not any(isinstance(step, Go) and step.name == _ALL for step in steps):
             continue
@@ -203,3 +209,81 @@ def _carried(url: str) -> Iterator[str]:
     for pair in parse_qsl(parts.query, keep_blank_values=True):
         yield from pair
     yield unquote(parts.fragment)
+
+
+_ROUNDS: Final = 4
+"""Encodings within one another that are undone."""
+
+_ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt]|(?=[^\w\s]))", re.I)
+_CARRIED: Final = re.compile(r"[?=&#]([A-Za-z0-9+/_-]{8,})")
+_CODED: Final = re.compile(rf"%[0-9a-fA-F]{{2}}|{_ENTITY.pattern}|\\|{_CARRIED.pattern}")
+_READABLE: Final = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f\ufffd]{6,}")
+_HOST: Final = re.compile(r"xn--([a-z0-9-]+)")
+
+
+def spellings(text: str) -> tuple[str, ...]:
+    """Return the forms in which a text is compared; without an encoding in it there is one."""
+    forms = [text]
+    for clean in (str, without_blanks):
+        if _CODED.search(clean(text)):
+            forms += decoded(text, clean)
+    return tuple(dict.fromkeys(filter(None, map(_plain, forms))))
+
+
+def decoded(text: str, clean: Callable[[str], str]) -> list[str]:
+    """Return a text with its encodings undone, and what pieces of a query in it decode to.
+
+    Each goes through `clean` first: without its blanks, an encoding that was split is found.
+    """
+    found = [text]
+    for _ in range(_ROUNDS):
+        before = found
+        plain = [_once(clean(part)) for part in found]
+        found = list(dict.fromkeys((*plain, *(part for whole in plain for part in _inside(whole)))))
+        if found == before:
+            break
+    return found
+
+
+def _once(text: str) -> str:
+    text = unquote(text)
+    if _ENTITY.search(text):
+        # Its table is for few texts.
+        from html import unescape
+
+        text = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
+    return _ESCAPE.sub(_unescaped, text)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    number = escape[1] or escape[2]
+    return chr(int(number, 16)) if number else " " if len(escape[0]) > 1 else ""
+
+
+def _inside(text: str) -> Iterator[str]:
+    """Yield what pieces of a query decode to, as far as that can be read."""
+    for match in _CARRIED.finditer(text):
+        piece = match[1].translate({ord("-"): "+", ord("_"): "/"})
+        even = re.match(r"(?:[0-9a-fA-F]{2}){6,}", piece)
+        found = bytes.fromhex(even[0] if even else "")
+        piece = piece[: len(piece) - (len(piece) % 4 == 1)]
+        found += b"\0" + base64.b64decode(piece + "==")
+        yield from _READABLE.findall(found.decode(errors="replace"))
+
+
+def without_blanks(text: str) -> str:
+    """Return a text without blanks and characters that show nothing."""
+    return "".join(clean_text(text).split())
+
+
+def _plain(text: str) -> str:
+    return _HOST.sub(_unicode_host, unicodedata.normalize("NFKC", without_blanks(text)).casefold())
+
+
+def _unicode_host(label: re.Match[str]) -> str:
+    try:
+        found = label[1].encode().decode("punycode")
+    except UnicodeError:
+        return label[0]
+    return unicodedata.normalize("NFKC", found).casefold()

@@ -87,16 +87,17 @@ def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
     accept = own.accept if own else ()
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
     level = raised_level(own.level if own else facts.level, raised)
-    reads = level == "SAFE" and facts.looks
+    looks = facts.looks
     lifted = any(row.to != "SAFE" for row in raised)
-    return _Judged(level, raised, own, reads, not (facts.looks or lifted) and _starts(facts))
+    starts = not (looks or lifted) and _starts(facts)
+    return _Judged(level, raised, own, level == "SAFE" and looks, starts)
 
 
 def _starts(facts: CallFacts) -> bool:
     """Say whether a call starts apps and changes nothing: what reads may need."""
     return all(
         (effect.app and effect.verb == "start" and not effect.flow and effect.level == "MODIFY")
-        or (effect.looks and effect.level == "SAFE")
+        or (effect.level == "SAFE" and effect.looks)
         for effect in facts.effects
     )
 

@@ -10,14 +10,14 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import event_json
 from iac_runtime.policy.places import identity
-from iac_runtime.tool import Level, highest
+from iac_runtime.tool import LEVELS, Level
 
 Verb: TypeAlias = Literal[
     "read",
@@ -76,7 +76,7 @@ class Effect(NamedTuple):
         event: The event that does it: its code, and its command in words where the verb alone does
             not say what is done; empty where that is not known.
         given: What it is done to and with, as an approval of its like holds it: name and value,
-            the value where it is few or a place (`scope.given_of`); None where that is not known.
+            the value where it is few or a place (`reach.given_of`); None where that is not known.
     """
 
     verb: Verb
@@ -173,7 +173,7 @@ class Shown(NamedTuple):
     says: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CallFacts:
     """A call that is ready to be judged.
 
@@ -231,18 +231,18 @@ class CallFacts:
         default=lambda path: (identity(path),), repr=False, compare=False
     )
 
-    @property
+    @cached_property
     def level(self) -> Level:
         """What the effects need by themselves."""
-        return highest(effect.level for effect in self.effects)
+        return LEVELS[max((LEVELS.index(row.level) for row in self.effects), default=0)]
 
-    @property
+    @cached_property
     def apps(self) -> tuple[tuple[str, str], ...]:
         """Every app that the call reaches, as bundle id and name, each once."""
         known = (row for row in self.effects if row.app != OWN and not row.anywhere)
         return tuple(dict.fromkeys((row.app, row.name) for row in known))
 
-    @property
+    @cached_property
     def app(self) -> tuple[str, str]:
         """Bundle id and name of the app that it is about first; both empty if it reaches none."""
         return next(iter(self.apps), ("", ""))
@@ -267,7 +267,7 @@ class CallFacts:
         known = sum(not row.anywhere for row in self.effects)
         return max(known, len(event.parts) if event else 0, len(direct))
 
-    @property
+    @cached_property
     def looks(self) -> bool:
         """Whether every effect leaves things as they are, whatever level a user gave it."""
         return all(effect.looks for effect in self.effects)

@@ -11,7 +11,7 @@ many, where it leads, whose it is.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from iac_base.text import escaped
 from iac_runtime.language.steps import (
+    Among,
     Boundary,
     ById,
     ByIndex,
@@ -34,8 +35,6 @@ from iac_runtime.policy.call_view import (
     MOVES,
     CallValue,
     CallView,
-    processes,
-    requests,
     words_of,
 )
 from iac_runtime.policy.dataflow import Taint
@@ -56,6 +55,7 @@ from iac_runtime.types import parse_type
 def escalate(view: CallView, context: RuleContext) -> tuple[Raised, ...]:
     """Return the rules that hold for a request, in the order of the table."""
     found: list[Raised] = []
+    context = context._replace(links=links_in(view))
     for rule in RULES if view.paths or view.of_files else VALUE_RULES:
         evidence = rule.test(view, context)
         if evidence:
@@ -133,7 +133,7 @@ def _selects_many(steps: tuple[Step, ...], several: frozenset[str]) -> bool:
             return True
         if isinstance(step, Every):
             after = steps[at + 1] if at + 1 < len(steps) else None
-            if not isinstance(after, ByIndex | ByName | ById | Boundary | Whose):
+            if not isinstance(after, ByIndex | ByName | ById | Among | Boundary | Whose):
                 return True
     return False
 
@@ -142,7 +142,7 @@ def _selects_many(steps: tuple[Step, ...], several: frozenset[str]) -> bool:
 def _many(view: CallView, _context: RuleContext) -> str:
     if not view.event.writes:
         return ""
-    subjects = [event.target for event in requests(view.event)]
+    subjects = [event.target for event in view.asked]
     subjects += [
         row.value.steps
         for row in view.values
@@ -161,7 +161,7 @@ def _list_of_many(view: CallView, _context: RuleContext) -> str:
 @VALUE_RULES("any-window", "MODIFY", "It reads what {} shows, which may be a secret.")
 def _any_window(view: CallView, _context: RuleContext) -> str:
     """A password manager is known by its name, or by its bundle id."""
-    rows = () if view.event.writes else processes(view.event)
+    rows = () if view.event.writes else view.through
     unnamed = any(row.inside and not (row.name or row.bundle) for row in rows)
     return "an app that it does not name" if unnamed else ""
 
@@ -251,9 +251,9 @@ _HTTPS: Final = re.compile(r"https://[^\s/?#@\\]+(?:[/?#]\S*)?", re.I)
 
 
 @VALUE_RULES("url-scheme", "DANGEROUS", "{} is no https address.")
-def _scheme(view: CallView, _context: RuleContext) -> str:
+def _scheme(_view: CallView, context: RuleContext) -> str:
     """A URL that does not lead where it seems to: https, no user before the host, all seen."""
-    for url in links_in(view):
+    for url in context.links:
         plain = url.strip()
         if _HTTPS.fullmatch(plain) is None or escaped(plain) != plain:
             return url
@@ -261,8 +261,8 @@ def _scheme(view: CallView, _context: RuleContext) -> str:
 
 
 @VALUE_RULES("url-query", "DANGEROUS", "{} carries a long query.")
-def _long_query(view: CallView, _context: RuleContext) -> str:
-    for url in links_in(view):
+def _long_query(_view: CallView, context: RuleContext) -> str:
+    for url in context.links:
         try:
             parts = urlsplit(url.strip())
         except ValueError:
@@ -291,7 +291,7 @@ _CARRIERS: Final = re.compile(
 _SCRIPT_EVENTS: Final = re.compile(r"sysoexec|sysodsct|....dosc|sfridojs|CrSuExJa|prcskprs")
 
 
-def _carries(view: CallView, row: CallValue, links: list[str]) -> bool:
+def _carries(view: CallView, row: CallValue, links: Sequence[str]) -> bool:
     """Say whether a value is used as a recipient, a URL, a path or a script."""
     if row.path is not None or str(row.value) in links:
         return True
@@ -307,9 +307,8 @@ def _carries(view: CallView, row: CallValue, links: list[str]) -> bool:
 def _tainted(view: CallView, context: RuleContext) -> str:
     if context.taint is None or not view.texts:
         return ""
-    links = links_in(view)
-    for row, text in view.texts if links or view.event.writes else ():
-        if row.code != "kocl" and _carries(view, row, links):
+    for row, text in view.texts if context.links or view.event.writes else ():
+        if row.code != "kocl" and _carries(view, row, context.links):
             piece = context.taint.used_in(text)
             if piece:
                 return piece

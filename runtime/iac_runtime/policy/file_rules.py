@@ -4,11 +4,11 @@ They find nothing in a request that names no file.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from iac_runtime.language.steps import Every, Go, RefValue
-from iac_runtime.policy.call_view import MOVES, CallView, columns_in, steps_in, words_of
+from iac_runtime.policy.call_view import MOVES, CallView, specifiers, words_of
 from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.places import (
     SYSTEM_EVENTS,
@@ -28,11 +28,13 @@ class RuleContext(NamedTuple):
     """The file system, the texts of recent results, and the folders of this program.
 
     `own` are folders of this program: nothing may be written there, the state not even read.
+    `links` are the URLs of the request at hand.
     """
 
     files: Files = Mac()
     taint: Taint | None = None
     own: tuple[str, ...] = ()
+    links: Sequence[str] = ()
 
 
 RuleTest: TypeAlias = Callable[[CallView, RuleContext], str]
@@ -136,7 +138,7 @@ def _reads_into(view: CallView) -> bool:
     event = view.event
     if event.writes or event.app.casefold() != SYSTEM_EVENTS:
         return False
-    for steps in (*steps_in(event), *columns_in(event)):
+    for steps in specifiers(event):
         names = {step.name for step in steps if isinstance(step, Go | Every)}
         if names & _PARTS or (names & _TEXT_FILES and names & _TEXTS):
             return True

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple, get_args
 
 from iac_base.errors import SetupError, near_text, quoted
@@ -107,7 +108,7 @@ APPROVERS: Final[tuple[Approver, ...]] = get_args(Approver)
 """Who may put a question to a person: the MCP client, a dialog of this Mac, this terminal."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Policy:
     """What a policy file says; what it does not say is None or empty.
 
@@ -149,7 +150,7 @@ class Policy:
     path: str = ""
     lines: tuple[tuple[str, int], ...] = ()
 
-    @property
+    @cached_property
     def denied(self) -> tuple[Match, ...]:
         """All that is refused, by rules and by sections."""
         return (*self.deny, *self.only, *self.never, *self.folders)

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import data_folder
 from iac_base.text import escaped
+from iac_runtime.language.raw import shown_line
 from iac_runtime.language.request import Event
-from iac_runtime.language.text import jxa_line
 from iac_runtime.policy.call_view import CallView, sent_for, view_of
-from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
+from iac_runtime.policy.dataflow import Taint, secrets_read
 from iac_runtime.policy.decide import decide, together
 from iac_runtime.policy.effects import YES, Approver, CallFacts, Decision, Shown, Story, Verdict
 from iac_runtime.policy.escalation import escalate
@@ -42,7 +42,7 @@ from iac_runtime.policy.question import Question, keep
 from iac_runtime.policy.reach import Identify, effects_of, hidden_in, nobody
 from iac_runtime.policy.wording import differences, question_for
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import Operation, parameters
+from iac_runtime.tools.tables import Operation, parameters
 
 if TYPE_CHECKING:
     from iac_runtime.policy.approvals import ApprovalStore
@@ -151,10 +151,6 @@ class Permissions:
             self._store = (self._make_store or ApprovalStore)()
         return self._store
 
-    def guarded(self, event: Event, tool: Operation | None) -> Event:
-        """Return a request as it may be sent: all of an object means all but its secrets."""
-        return without_secrets(event, tool.tables if tool else None, self.policy.secrets)
-
     def request(
         self, facts: CallFacts, event: Event, level: Level, operation: Operation | None = None
     ) -> CallFacts:
@@ -162,7 +158,7 @@ class Permissions:
 
         Args:
             facts: Tool, arguments and line; what is of the app is filled in here.
-            event: The request, which went through `guarded`.
+            event: The request, which went through `dataflow.without_secrets`.
             level: What it needs by the tables of its app.
             operation: What the tool does in its app; None for one of the runtime's own.
         """
@@ -175,13 +171,13 @@ class Permissions:
         )
         raised = escalate(view, self._context) if _can_raise(view) else ()
         secrets = secrets_read(event, tables, self.policy.secrets)
-        if effects[0].looks:
+        if view.through and effects[0].looks:
             secrets += hidden_in(event, self._identify)
         return replace(
             facts,
             effects=effects,
             event=event,
-            line=facts.line or jxa_line(event),
+            line=facts.line or shown_line(event),
             raised=raised,
             secrets=secrets,
             sent=lambda key: sent_for(key, view, rows, bound),
@@ -269,8 +265,6 @@ class Permissions:
         """
         from iac_runtime.policy.approvals import TokenError, count, redeem, remember
 
-        if not token:
-            return facts, decision
         # The surface that asked may not be the one that this call came by.
         decision = self.judge(replace(facts, ways=facts.ways or APPROVERS))
         try:
@@ -313,10 +307,6 @@ class Permissions:
         from iac_runtime.policy.approvals import give_back
 
         give_back(self.store, token)
-
-    def saw(self, value: Any) -> None:
-        """Remember the texts of a result, which an app or a stranger wrote."""
-        self.taint.add(value)
 
 
 def _can_raise(view: CallView) -> bool:

@@ -23,7 +23,18 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
-from iac_runtime.language.steps import Boundary, ByIndex, ByName, Every, Go, Step, Whose
+from iac_runtime.language.steps import (
+    Among,
+    Beside,
+    Boundary,
+    ByIndex,
+    ByName,
+    Every,
+    Go,
+    Span,
+    Step,
+    Whose,
+)
 
 Kind = Literal["none", "file", "folder", "special", "unknown"]
 
@@ -212,7 +223,7 @@ def path_of_steps(steps: tuple[Step, ...], app: str, home: str) -> str | None:
                 path = _named(path, name, home, first=at == 1, finder=finder)
                 if path.startswith("?"):
                     return None
-            case ByIndex() | Whose() if path not in (None, "?"):
+            case ByIndex() | Whose() | Span() | Among() | Beside() if path not in (None, "?"):
                 path = f"{path}/?"
             case _:
                 return None

@@ -1,6 +1,7 @@
 """From a request to its effects: what it does to which app, where anything goes, what is hidden."""
 
 import json
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -9,18 +10,24 @@ from typing import Final, TypeAlias
 
 from iac_base.words import split_name
 from iac_runtime.language.request import Absent, Event
-from iac_runtime.language.steps import Every, RefValue, Step
+from iac_runtime.language.steps import ByName, Every, Go, RefValue, Step
 from iac_runtime.language.text import steps_text
-from iac_runtime.policy.addresses import hosts_in
+from iac_runtime.policy.addresses import hosts_in, role_of
 from iac_runtime.policy.blocklist import hides_texts, hiding_process
-from iac_runtime.policy.call_view import CallView, TargetProcess, processes, requests
+from iac_runtime.policy.call_view import (
+    MOVES,
+    CallValue,
+    CallView,
+    TargetProcess,
+    processes,
+    words_of,
+)
 from iac_runtime.policy.effects import LOOKS, VERBS, Effect, Flow, Verb
-from iac_runtime.policy.places import path_of_steps
-from iac_runtime.policy.scope import given_of
+from iac_runtime.policy.places import FILES, path_of_steps
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
+from iac_runtime.types import parse_type
 
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 
@@ -159,12 +166,12 @@ def effects_of(
         given=given_of(view, verb, thing[0], real),
     )
     # Each property that is asked of a window goes through its process once more.
-    return tuple(dict.fromkeys((own, *_worked(event, own, identify), *_beyond(event, own))))
+    return tuple(dict.fromkeys((own, *_worked(view, own, identify), *_beyond(event, own))))
 
 
-def _worked(event: Event, effect: Effect, identify: Identify) -> Iterator[Effect]:
+def _worked(view: CallView, effect: Effect, identify: Identify) -> Iterator[Effect]:
     """Yield the same on each app whose process a request of System Events goes through."""
-    for row in processes(event):
+    for row in view.through:
         said = row.name or row.bundle
         app, name = identify(said)
         app, name = row.bundle or app, name or row.name
@@ -255,9 +262,102 @@ def files_of(view: CallView, verb: Verb) -> tuple[str, ...]:
         return ()
     event, home = view.event, view.home
     found = [row.path for row in view.values if row.code == "----"]
-    found += [path_of_steps(row.target, event.app, home) for row in requests(event) if row.target]
+    found += [path_of_steps(row.target, event.app, home) for row in view.asked if row.target]
     return tuple(dict.fromkeys(path or "?" for path in found))
 
 
 _COPIES: Final = frozenset({"coreclon", "corecrel"})
 """What these make lies where it goes to; what they are made from is left as it is."""
+
+
+_UNTOLD: Final = frozenset({"run", "send", "install"})
+"""Verbs whose object says nothing of what they do: each is asked about by itself."""
+
+_OWNERS: Final = frozenset({"set", "properties", "with properties", "record"})
+"""What holds the properties of an object, by whatever road they are given."""
+
+
+def given_of(
+    view: CallView, verb: Verb, kind: str, real: Callable[[str], str]
+) -> tuple[tuple[str, str], ...] | None:
+    """Return what a request does its like to and with, as name and value.
+
+    Without a name: the objects by their class, and by which property of one. `in`: the folder that
+    files lie in. Else the name of a property or a parameter, with its value where that is a truth
+    value, an enumerator, a folder or a place; of any other value its name alone.
+
+    None where it cannot be told what it is done to: code, elements of an interface, a file that
+    nobody knows where it lies.
+    """
+    event = view.event
+    if verb in LOOKS:
+        return ()
+    if verb in _UNTOLD or view.through:
+        return None
+    found: list[tuple[str, str]] = []
+    things = [one.target for one in view.asked if one.target]
+    things += [
+        row.value.steps for row in view.values if not row.name and isinstance(row.value, RefValue)
+    ]
+    for steps in things:
+        found.append(("", _thing(steps)))
+        path = path_of_steps(steps, event.app, view.home) if view.of_files else None
+        if path is not None:
+            found.append(("in", _folder(path, view, real)))
+        elif view.of_files and any(isinstance(row, Every) and row.name in FILES for row in steps):
+            return None
+    if view.made:
+        made = view.tables.classes.get(kind) if view.tables else None
+        found.append(("", words_of(made.plural) if made else kind))
+    for row in view.values:
+        if row.code == "kocl" or (not row.name and isinstance(row.value, RefValue)):
+            continue
+        name = row.name if row.owner in _OWNERS else " ".join(filter(None, (row.owner, row.name)))
+        if not name and row.path is not None:
+            found.append(("in", _folder(row.path, view, real)))
+        else:
+            found.append((name, _few(row, kind, view, real)))
+    return None if any("?" in value for name, value in found if name == "in") else tuple(found)
+
+
+def _thing(steps: tuple[Step, ...]) -> str:
+    """Return the names on the way to an object from its class on, without which one it is."""
+    last = max((at for at, step in enumerate(steps) if isinstance(step, Every)), default=0)
+    names = [words_of(step.name) for step in steps[last:] if isinstance(step, Go | Every)]
+    return " of ".join(reversed(names)) or "the app"
+
+
+def _place_name(steps: tuple[Step, ...]) -> str:
+    """Return a place by its name, or a mailbox by what it is for, in whatever language."""
+    *above, last = steps or (Go("the app"),)
+    role = role_of(last.name) if isinstance(last, ByName) else ""
+    if not role or above[-1] != Every("mailboxes"):
+        return steps_text(steps) or "the app"
+    account = steps_text(tuple(above[:-1]))
+    return f"the {role} of {account}" if account else f"the {role}"
+
+
+def _folder(path: str, view: CallView, real: Callable[[str], str], *, itself: bool = False) -> str:
+    """Return the folder that a file lies in, or that a path is, with its links resolved."""
+    folder = real(path if itself else posixpath.dirname(path) or "/").rstrip("/")
+    inside = f"{folder}/".startswith(f"{view.home}/")
+    return f"~{folder.removeprefix(view.home)}" if inside else folder or "/"
+
+
+def _few(row: CallValue, kind: str, view: CallView, real: Callable[[str], str]) -> str:
+    """Return a value where it is few or a place; else nothing."""
+    value, tables = row.value, view.tables
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if row.path is not None and (row.into or not isinstance(value, str)):
+        inside = isinstance(value, RefValue) or view.event.code in (*MOVES, "corecrel")
+        return _folder(row.path, view, real, itself=inside)
+    if isinstance(value, RefValue):
+        return _place_name(value.steps)
+    if isinstance(value, str) and tables is not None:
+        whose = kind or (APPLICATION if not view.event.target else "")
+        known = tables.find_property(whose, row.name) if whose and not row.type else None
+        types = parse_type(known.type if known else row.type) if known or row.type else ()
+        words = [word for one in types for word, _ in tables.enums.get(one.name, ())]
+        return value if value in words else ""
+    return ""

@@ -12,10 +12,10 @@ from iac_base.words import fold
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.matching import Match, Matcher, like
 from iac_runtime.policy.model import Policy
-from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS
 from iac_runtime.tools.shape import Schema, Tool
+from iac_runtime.tools.tables import parameters
 
 _FEW: Final = 12
 """Apps whose tables are read for the names of their properties; a rule on more is not looked at."""

@@ -9,9 +9,8 @@ from iac_runtime.language.references import has_folders
 from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import SearchHit
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 from iac_runtime.types import TYPES, find_type
 
 _EXAMPLES: Final[Mapping[str, Any]] = {
@@ -79,6 +78,8 @@ def _example(tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None) 
     spec, tables = tool.spec, tool.tables
     about = hit.element if hit is not None and hit.element in tables.classes else ""
     named = list(hit.properties) if hit is not None else []
+    if spec.example and not about and not named:
+        return dict(spec.example)
     required = schema.get("required", ())
     if spec.bind or spec.op == "command":
         return {key: _value(spec.params[key].type, tables) for key in required}

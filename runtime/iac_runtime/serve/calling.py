@@ -27,7 +27,7 @@ from iac_base.text import escaped, hidden
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
-from iac_runtime.gate.results import clean, structured
+from iac_runtime.gate.results import MOST_SECONDS, clean, structured
 from iac_runtime.policy.effects import Approver, Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
@@ -48,6 +48,9 @@ BUSY at once. Without room for these, a client would wait for that answer too.""
 
 EVERY: Final = 3.0
 """Seconds between two reports."""
+
+_AFTER: Final = 4.0
+"""Seconds for what follows the end of a call, before it is ended from here."""
 
 PATIENCE: Final = 54.0
 """Seconds for a call: 60, less what ending a process that resists takes, and a little."""
@@ -183,6 +186,12 @@ class Deadline:
         self._every = every
         self._began = time.monotonic()
         self._over = False
+
+    def allow(self, seconds: Any) -> None:
+        """Wait longer for a call that asks for more time; what is no time changes nothing."""
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if number and self._patience < seconds <= MOST_SECONDS:
+            self._patience = seconds + _AFTER
 
     async def keep(self, cancel: Cancellation) -> None:
         """Report, and cancel what takes too long; runs beside a call until it is cancelled."""

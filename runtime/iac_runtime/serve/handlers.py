@@ -176,6 +176,7 @@ def _calls(
                 found = await anyio.to_thread.run_sync(find, limiter=limiter)
                 return done_result(Done(found, "", "SAFE"))
             call = through_door(call)
+            deadline.allow(call.arguments.get("timeout"))
             outcome = await call_gate(gate, call, context, params, limiter, deadline)
         except ToolError as error:
             return failure_result(deadline.meaning(error))

@@ -24,9 +24,8 @@ from iac_base.errors import SetupError, UnknownToolError, nearest, quoted
 from iac_base.files import read_bounded
 from iac_base.words import fold
 from iac_runtime.tool import Kind, Level, Schema, spec_of
-from iac_runtime.tools.binding import Operation
-from iac_runtime.tools.shape import Tool, later
-from iac_runtime.tools.tables import Tables, tables_of
+from iac_runtime.tools.shape import Tool
+from iac_runtime.tools.tables import Operation, Tables, tables_of
 
 FORMAT: Final = 1
 
@@ -218,7 +217,6 @@ class Catalogue:
         return operation
 
 
-_PERFORM: Final = later("iac_runtime.gate.planning:plan_operation")
 _STAMPS: dict[str, tuple[Path, tuple[int, int]]] = {}
 _IMPORTING = threading.RLock()
 
@@ -248,10 +246,9 @@ def find_tool(module: ModuleType, function: str, name: str) -> Tool:
         name,
         (written.__doc__ or "").partition("\n")[0],
         json.loads(schemas.input),
-        _PERFORM,
-        output,
-        spec.level,
-        spec.ceiling or spec.level,
+        output=output,
+        level=spec.level,
+        ceiling=spec.ceiling or spec.level,
         operation=Operation(name, tables, spec, output),
     )
 

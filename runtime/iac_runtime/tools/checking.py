@@ -15,6 +15,7 @@ from iac_base.errors import InvalidParameterError, near_text, quoted
 from iac_base.words import fold
 
 _Schema: TypeAlias = Mapping[str, Any]
+_EVERY: Final = frozenset({"string", "number", "boolean", "array", "object"})
 
 MAX_TEXT: Final = 1_000_000
 MAX_ITEMS: Final = 10_000
@@ -165,7 +166,7 @@ def _alternatives(schema: _Schema) -> list[_Schema]:
 
 
 def _spelled(value: Any, schema: _Schema) -> Any:
-    """Return `value` with enumerators as the schema spells them."""
+    """Return `value` with enumerators and the fields of records as the schema spells them."""
     if isinstance(value, str):
         words = [word for part in _alternatives(schema) for word in part.get("enum", ())]
         if not words or value in words:
@@ -175,6 +176,17 @@ def _spelled(value: Any, schema: _Schema) -> Any:
         parts = [part["items"] for part in _alternatives(schema) if "items" in part]
         items: _Schema = parts[0] if parts else {}
         return [_spelled(part, items) for part in value]
+    if isinstance(value, Mapping):
+        rows = {
+            k: row
+            for part in _alternatives(schema)
+            for k, row in part.get("properties", {}).items()
+        }
+        keys = {key: key if key in rows else _like(str(key), rows) or key for key in value}
+        if len({*keys.values()}) == len(keys):
+            return {
+                keys[key]: _spelled(part, rows.get(keys[key], {})) for key, part in value.items()
+            }
     return value
 
 
@@ -183,7 +195,7 @@ def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    problem = best_match(Draft202012Validator(dict(schema)).iter_errors(dict(arguments)))
+    problem = best_match(Draft202012Validator(_barring(schema)).iter_errors(dict(arguments)))
     if problem is None:
         return
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem.path)
@@ -211,6 +223,20 @@ def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
         lacking = ", ".join(f'"{key}"' for key in wanted if key not in value)
         raise InvalidParameterError(f"{where} lacks {lacking}.")
     raise InvalidParameterError(f"{where}: {shown} does not fit {problem.validator} {wanted}.")
+
+
+def _barring(schema: _Schema) -> dict[str, Any]:
+    """Return what of a schema can refuse a value: a union of every type only shows the usual."""
+    found = dict(schema)
+    if {str(part.get("type")) for part in schema.get("anyOf", ())} >= _EVERY:
+        del found["anyOf"]
+    if "anyOf" in found:
+        found["anyOf"] = [_barring(part) for part in found["anyOf"]]
+    if "items" in found:
+        found["items"] = _barring(found["items"])
+    if "properties" in found:
+        found["properties"] = {key: _barring(row) for key, row in found["properties"].items()}
+    return found
 
 
 def _type_name(kind: Any) -> str:

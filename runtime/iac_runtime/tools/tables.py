@@ -1,13 +1,13 @@
-"""Reading the tables of a generated module: one view for references, values and the simulator."""
+"""The tables of a generated module, and what its tools do: one view for all that read them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 from iac_base.words import fold
-from iac_runtime.tool import App, Class, Element, Enum, Property, Record, Spec, spec_of
+from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record, Spec, spec_of
 
 APPLICATION = "application"
 """The class at which every reference begins; each module with classes has it."""
@@ -94,3 +94,54 @@ def tables_of(module: ModuleType) -> Tables:
         if (spec := spec_of(getattr(module, name))) is not None
     }
     return Tables(key, module.APP, module.CLASSES, module.ENUMS, module.RECORDS, tools)
+
+
+OBJECT_PARAMS: Final[Mapping[str, Param]] = {
+    "target": Param("", "----", "specifier"),
+    "element": Param("", "", "class"),
+    "of": Param("", "----", "specifier"),
+    "where": Param("", "", "filter"),
+    "properties": Param("", "", "any"),
+    "order": Param("", "", "list of property"),
+    "limit": Param("", "", "integer"),
+    "offset": Param("", "", "integer"),
+    "cursor": Param("", "", "text"),
+}
+"""The parameters of the object tools, for an app that has the recipe but not the tool."""
+
+_MAKE: Final[Mapping[str, Param]] = {
+    "element": Param("new", "kocl", "class"),
+    "at": Param("at", "insh", "location specifier"),
+    "properties": Param("with properties", "prdt", "record", "withProperties"),
+    "with_data": Param("with data", "data", "any", "withData"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """What a generated tool does: its name on the wire, its app's tables, what its module says."""
+
+    name: str
+    tables: Tables
+    spec: Spec
+    output: Mapping[str, Any] | None = None
+
+
+@lru_cache(maxsize=1024)
+def parameters(tool: Operation) -> Mapping[str, Param]:
+    """Return the parameters of the operation behind a tool, by key."""
+    spec = tool.spec
+    if not spec.bind:
+        return spec.params
+    found: dict[str, Param] = {}
+    if spec.op == "make":
+        found.update(_MAKE)
+    elif spec.op != "command":
+        found.update(OBJECT_PARAMS)
+    found.update({key: row for key, row in spec.params.items() if key not in found})
+    for other in tool.tables.tools.values():
+        same = other.event == spec.event if spec.op == "command" else other.op == spec.op
+        if same and other.op == spec.op and not other.bind:
+            found.update(other.params)
+            break
+    return found

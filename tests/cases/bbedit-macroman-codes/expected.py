@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -17,6 +17,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -40,20 +41,31 @@ PropertyName = Literal["id", "sharp s"]
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Pilcrow, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -63,16 +75,21 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "application", "properties": {"sharp s": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Pilcrow. MODIFY, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -83,13 +100,14 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "clause"),
         "code_a46c7374": Param("\xa7", "\xa7lst", "answer"),
     },
+    example={"target": "application"},
 )
 def o_md(target: Ref, *, code_a46c7374: Answer | None = None) -> None:
-    """O md of a clause in Pilcrow. MODIFY, may change something.
+    """Run OMd on a clause in Pilcrow. MODIFY, may change something.
 
     Args:
-        target: Which clause to O md of.
-        code_a46c7374: What to O md with.
+        target: Which clause.
+        code_a46c7374: What to run OMd with.
     """
     return APP.call(o_md, target=target, code_a46c7374=code_a46c7374)
 
@@ -123,19 +141,27 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as application"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "o_md": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which clause to O md of, a reference"}, '
-        '"code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"], "description": "What to O md with"}'
+        '"target": {"type": "string", "description": "Which clause, a reference"}, '
+        '"code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"], "description": "What to run OMd with"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .pilcrow_objects import *
+else:
+    __getattr__ = objects(__name__)

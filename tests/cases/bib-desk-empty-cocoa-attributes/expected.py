@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iac_runtime.tool import (
     App,
@@ -15,6 +15,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -34,6 +35,7 @@ APP: Final = App("com.example.CardIndex", "Card Index")
         "for_": Param("for", "for ", "text"),
     },
     result="list of text",
+    example={"for_": "example"},
 )
 def search(target: str | None = None, *, for_: str) -> ListOf[str]:
     """Search text in Card Index. Returns texts. SAFE, reads.
@@ -64,8 +66,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"for_": {"type": "string", "description": "What to search for"}'
         '}, "required": ["for_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
 }
+
+if TYPE_CHECKING:
+    from .card_index_objects import *
+else:
+    __getattr__ = objects(__name__)

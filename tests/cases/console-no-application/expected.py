@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.tool import (
     App,
@@ -14,6 +14,7 @@ from iac_runtime.tool import (
     ListOf,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -32,7 +33,7 @@ APP: Final = App("com.example.Doorstop", "Doorstop")
     params={},
 )
 def wedge() -> None:
-    """Wedge in Doorstop. MODIFY, may change something."""
+    """Run wedge in Doorstop. MODIFY, may change something."""
     return APP.call(wedge)
 
 
@@ -70,8 +71,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
-        '"string"}}]}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"string"}}, {"type": "object"}]}}'
+        "}}",
     ),
 }
+
+if TYPE_CHECKING:
+    from .doorstop_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -18,6 +18,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -71,20 +72,31 @@ PropertyName = Literal[
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "lamps[0]"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Lighthouse, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -99,8 +111,12 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
         "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
+        "cursor": Param("", "", "text"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="list of record",
+    example={"element": "lamp"},
 )
 def list(
     element: ClassName,
@@ -111,18 +127,24 @@ def list(
     order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    cursor: str | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
     """List objects of one class in Lighthouse, filtered, with the properties named. Each row has
     its reference. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Names of properties to read.
-        order: Property names to sort by, -name for descending.
-        limit: The most rows to return.
+        order: Properties to sort by, -name for descending.
+        limit: The most rows to return, else all.
         offset: Rows to skip before them.
+        cursor: Where to go on, from the note of the last answer.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -136,6 +158,9 @@ def list(
         order=order,
         limit=limit,
         offset=offset,
+        cursor=cursor,
+        raw=raw,
+        timeout=timeout,
     )
 
 
@@ -147,23 +172,30 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "timeout": Param("", "", "number"),
     },
     result="integer",
+    example={"element": "lamp"},
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> int:
     """Count objects of one class in Lighthouse, filtered. SAFE, reads.
 
     Args:
         element: Class of the objects.
-        of: Reference to the container, else the app.
+        of: Container to look in, else the app.
         where: Conditions by property name, all of which must hold.
+        timeout: Seconds the call may take.
 
     Returns:
         How many there are.
     """
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
 
 @tool(
@@ -174,15 +206,18 @@ def count(
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
         "at": Param("at", "insh", "location specifier"),
+        "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
+    example={"element": "lamp"},
 )
 def make(
     element: ClassName,
     *,
     properties: Mapping[PropertyName, Any] | None = None,
     at: Ref | None = None,
+    timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
     """Make an object of one class in Lighthouse. Returns its reference. MODIFY, makes something
@@ -191,13 +226,16 @@ def make(
     Args:
         element: Class of the objects.
         properties: Values by property name.
-        at: Reference to the container, else the app chooses.
+        at: Where to put it, else the app chooses.
+        timeout: Seconds the call may take.
         with_data: Contents of the new object.
 
     Returns:
         Reference to what was made.
     """
-    return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
+    return APP.call(
+        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+    )
 
 
 @tool(
@@ -208,16 +246,21 @@ def make(
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "lamps[0]", "properties": {"lit": True}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Lighthouse. SAFE to MODIFY, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -227,6 +270,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
+    example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open one or more files in Lighthouse. Returns one or more documents. MODIFY, opens a
@@ -249,6 +293,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
+    example={"target": "lamps[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -257,7 +302,7 @@ def close(
     lost.
 
     Args:
-        target: Which documents or windows to close.
+        target: Which documents or windows.
         saving: Whether to save changes first.
         saving_in: Where to save the changes.
     """
@@ -272,12 +317,13 @@ def close(
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "any"),
     },
+    example={"target": "lamps[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) -> None:
     """Save one or more documents or windows in Lighthouse. MODIFY, writes a file.
 
     Args:
-        target: Which documents or windows to save.
+        target: Which documents or windows.
         in_: Where to save it.
         as_: The file format to write.
     """
@@ -292,6 +338,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
+    example={"target": ["~/Documents/example.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -333,12 +380,13 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
+    example={"target": "lamps[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete one or more objects in Lighthouse. DANGEROUS, deletes.
 
     Args:
-        target: Which objects to delete.
+        target: Which objects.
     """
     return APP.call(delete, target=target)
 
@@ -351,6 +399,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
+    example={"target": "lamps[0]"},
 )
 def duplicate(
     target: Ref | ListOf[Ref],
@@ -361,7 +410,7 @@ def duplicate(
     """Duplicate one or more objects in Lighthouse. MODIFY, makes a copy.
 
     Args:
-        target: Which objects to duplicate.
+        target: Which objects.
         to: Where to put it.
         with_properties: Settings to use, by name.
     """
@@ -372,15 +421,16 @@ def duplicate(
     event="coredoex",
     level="SAFE",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "specifier"),
     },
     result="boolean",
+    example={"target": "lamps[0]"},
 )
-def exists(target: Any) -> bool:
-    """Look for a value in Lighthouse. Returns true or false. SAFE, reads.
+def exists(target: Ref) -> bool:
+    """Look for an object in Lighthouse. Returns true or false. SAFE, reads.
 
     Args:
-        target: What to look for.
+        target: Which object.
 
     Returns:
         The answer, true or false.
@@ -395,12 +445,13 @@ def exists(target: Any) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
+    example={"target": "lamps[0]", "to": "application"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move one or more objects in Lighthouse. MODIFY, moves.
 
     Args:
-        target: Which objects to move.
+        target: Which objects.
         to: Where to put it.
     """
     return APP.call(move, target=target, to=to)
@@ -476,48 +527,54 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'lamps[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "lamp"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "description": "The most rows to return"}, '
-        '"offset": {"type": "integer", "description": "Rows to skip before them"}'
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
+        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "lamp"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
-        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "integer"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "integer"}'
+        "}}",
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "lamp"], "description": "Class of the objects"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
-        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], '
-        '"description": "Contents of the new object"}'
+        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"ref": {"type": "string"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"ref": {"type": "string"}'
+        "}}",
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as lamps[0]"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -527,35 +584,32 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "array", "items": {"type": "string"}}'
+        "}}",
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to close, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows to save, such '
-        'as documents[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
+        'documents[0]"}, '
         '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
-        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": "The '
-        'file format to write"}'
+        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
+        '"description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
         'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
-        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
-        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
-        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false, "description": "Settings to use, by name"}, '
+        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
+        'across"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -566,33 +620,33 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to delete, such as '
-        'lamps[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as lamps[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to duplicate, such as '
-        'lamps[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as lamps[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as lamps[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as application"}, '
         '"with_properties": {"type": "object", "description": "Settings to use, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"What to look for"}'
+        '"target": {"type": "string", "description": "Which object, such as lamps[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "boolean"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "boolean"}'
+        "}}",
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to move, such as '
-        'lamps[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as lamps[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as lamps[0]"}, '
+        '"to": {"type": "string", "description": "Where to put it, such as application"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .lighthouse_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -17,6 +17,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -38,20 +39,31 @@ PropertyName = Literal["passed"]
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Turnstile, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -60,12 +72,13 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     params={
         "target": Param("", "----", "file"),
     },
+    example={"target": "~/Documents/example.txt"},
 )
 def admit(target: str) -> None:
-    """Admit a file in Turnstile. DANGEROUS, takes text or a file, and its verb is unknown.
+    """Run admit on a file in Turnstile. DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
-        target: Which file to admit.
+        target: Which file to run admit on.
     """
     return APP.call(admit, target=target)
 
@@ -88,12 +101,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "admit": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to admit, an absolute path or ~"}'
+        '"target": {"type": "string", "description": "Which file to run admit on, an absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .turnstile_objects import *
+else:
+    __getattr__ = objects(__name__)

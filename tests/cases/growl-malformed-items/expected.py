@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -17,6 +17,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -39,20 +40,31 @@ PropertyName = Literal["fog"]
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Foghorn, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -62,16 +74,21 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "application", "properties": {"fog": "example"}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Foghorn. MODIFY, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -80,9 +97,10 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     params={
         "softly": Param("softly", "soft", "boolean"),
     },
+    example={"softly": True},
 )
 def blow(*, softly: bool) -> None:
-    """Blow in Foghorn. MODIFY, may change something.
+    """Run blow in Foghorn. MODIFY, may change something.
 
     Args:
         softly: Whether to do it softly.
@@ -116,13 +134,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as application"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "blow": Schema(
@@ -131,3 +152,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["softly"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .foghorn_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iac_runtime.tool import (
     App,
@@ -14,6 +14,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -34,6 +35,7 @@ APP: Final = App("com.example.Prism", "Prism")
         "type": Param("type", "type", "type"),
         "none": Param("None", "none", "text", "none"),
     },
+    example={"target": "~/Documents/example.txt"},
 )
 def match(
     target: str, *, case: bool | None = None, type: str | None = None, none: str | None = None
@@ -68,3 +70,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .prism_objects import *
+else:
+    __getattr__ = objects(__name__)

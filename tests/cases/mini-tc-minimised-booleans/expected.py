@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iac_runtime.tool import (
     App,
@@ -15,6 +15,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -62,3 +63,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .signal_box_objects import *
+else:
+    __getattr__ = objects(__name__)

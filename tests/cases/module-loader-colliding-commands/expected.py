@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iac_runtime.tool import (
     App,
@@ -14,6 +14,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -33,6 +34,7 @@ APP: Final = App("com.example.Attic", "Attic")
     params={
         "target": Param("", "----", "text"),
     },
+    example={"target": "example"},
 )
 def load_box(target: str) -> None:
     """Load a box in Attic, given text. MODIFY, starts or ends something.
@@ -50,12 +52,13 @@ def load_box(target: str) -> None:
     params={
         "target": Param("", "----", "text"),
     },
+    example={"target": "example"},
 )
 def load_box_2(target: str) -> None:
-    """_load box_ in Attic, given text. MODIFY, starts or ends something.
+    """Run _load box_ with text in Attic. MODIFY, starts or ends something.
 
     Args:
-        target: What to _load box_ with.
+        target: What to run _load box_ with.
     """
     return APP.call(load_box_2, target=target)
 
@@ -79,7 +82,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "load_box_2": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to _load box_ with"}'
+        '"target": {"type": "string", "description": "What to run _load box_ with"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .attic_objects import *
+else:
+    __getattr__ = objects(__name__)

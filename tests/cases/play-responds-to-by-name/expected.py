@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iac_runtime.tool import (
     App,
@@ -13,6 +13,7 @@ from iac_runtime.tool import (
     Enum,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -31,7 +32,7 @@ APP: Final = App("com.example.Gramophone", "Gramophone")
     params={},
 )
 def wind() -> None:
-    """Wind in Gramophone. MODIFY, changes something."""
+    """Run wind in Gramophone. MODIFY, changes something."""
     return APP.call(wind)
 
 
@@ -66,3 +67,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .gramophone_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iac_runtime.tool import (
     App,
@@ -13,6 +13,7 @@ from iac_runtime.tool import (
     Enum,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -30,7 +31,7 @@ APP: Final = App("com.example.Trapdoor", "Trapdoor")
     params={},
 )
 def spring() -> None:
-    """Spring in Trapdoor. MODIFY, may change something."""
+    """Run spring in Trapdoor. MODIFY, may change something."""
     return APP.call(spring)
 
 
@@ -49,3 +50,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .trapdoor_objects import *
+else:
+    __getattr__ = objects(__name__)

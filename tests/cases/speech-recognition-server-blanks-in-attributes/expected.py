@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.tool import (
     App,
@@ -14,6 +14,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -34,6 +35,7 @@ APP: Final = App("com.example.Parrot", "Parrot")
         "perched_on": Param("perched on", "prch", "integer", "perchedOn"),
     },
     result="any",
+    example={"target": "example", "perched_on": 1},
 )
 def repeat_after(target: str, *, perched_on: int) -> Any:
     """Repeat after text in Parrot. MODIFY, changes something.
@@ -65,3 +67,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target", "perched_on"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .parrot_objects import *
+else:
+    __getattr__ = objects(__name__)

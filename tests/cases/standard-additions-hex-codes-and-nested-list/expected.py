@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iac_runtime.tool import (
     App,
@@ -15,6 +15,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -38,6 +39,7 @@ APP: Final = App("com.example.Ledger", "Ledger")
         "using_dividers": Param("using dividers", "divd", "list of text", "usingDividers"),
     },
     result="list of text | boolean",
+    example={"target": ["example"]},
 )
 def pick_rows(
     target: ListOf[str | float],
@@ -73,7 +75,7 @@ def pick_rows(
     params={},
 )
 def spill() -> None:
-    """Spill in Ledger. MODIFY, may change something."""
+    """Run spill in Ledger. MODIFY, may change something."""
     return APP.call(spill)
 
 
@@ -95,12 +97,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"using_dividers": {"type": "array", "items": {"type": "string"}, "description": "The dividers to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "boolean"}]}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "boolean"}]}'
+        "}}",
     ),
     "spill": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .ledger_objects import *
+else:
+    __getattr__ = objects(__name__)

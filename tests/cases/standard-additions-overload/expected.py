@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -14,6 +14,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -66,6 +67,7 @@ def bearing_of(
         "target": Param("", "----", "text"),
         "with_sign": Param("with sign", "sign", "text | integer | sign shape", "withSign"),
     },
+    example={"target": "example"},
 )
 def mark(target: str, *, with_sign: str | int | SignShape | None = None) -> None:
     """Mark text in Compass. MODIFY, changes something.
@@ -103,9 +105,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"rounded": {"type": "boolean", "description": "Whether to use rounded"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}'
+        "}}",
     ),
     "mark": Schema(
         '{"type": "object", "properties": {'
@@ -114,3 +115,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .compass_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.tool import (
     App,
@@ -15,6 +15,7 @@ from iac_runtime.tool import (
     Param,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -36,6 +37,7 @@ APP: Final = App("com.example.Blotter", "Blotter")
         "after": Param("after", "aftr", "date"),
         "under": Param("under", "undr", "any"),
     },
+    example={"target": "example", "with_": 1},
 )
 def soak(
     target: str,
@@ -45,14 +47,15 @@ def soak(
     after: str | None = None,
     under: Any = None,
 ) -> None:
-    """Soak text or a file in Blotter. DANGEROUS, takes text or a file, and its verb is unknown.
+    """Run soak with text or a file in Blotter. DANGEROUS, takes text or a file, and its verb is
+    unknown.
 
     Args:
-        target: What to soak.
-        with_: What to soak with.
+        target: What to run soak with.
+        with_: What to run soak with.
         drying: The drying to use.
-        after: What to soak after.
-        under: What to soak under.
+        after: What to run soak after.
+        under: What to run soak under.
     """
     return APP.call(soak, target=target, with_=with_, drying=drying, after=after, under=under)
 
@@ -69,12 +72,17 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "soak": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to soak, an absolute path or ~"}, '
-        '"with_": {"type": "integer", "description": "What to soak with"}, '
+        '"target": {"type": "string", "description": "What to run soak with, an absolute path or ~"}, '
+        '"with_": {"type": "integer", "description": "What to run soak with"}, '
         '"drying": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "description": "The drying to use"}, '
-        '"after": {"type": "string", "format": "date-time", "description": "What to soak after, in ISO 8601"}, '
-        '"under": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}], "description": '
-        '"What to soak under"}'
+        '"after": {"type": "string", "format": "date-time", "description": "What to run soak after, in ISO 8601"}, '
+        '"under": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
+        '"object"}], "description": "What to run soak under"}'
         '}, "required": ["target", "with_"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .blotter_objects import *
+else:
+    __getattr__ = objects(__name__)

@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.tool import (
     App,
@@ -15,6 +15,7 @@ from iac_runtime.tool import (
     Property,
     Record,
     Schema,
+    objects,
     tool,
 )
 
@@ -35,6 +36,7 @@ APP: Final = App("com.example.Nest", "Nest")
         "beside": Param("beside", "besi", "unknown"),
         "like": Param("like", "like", "record"),
     },
+    example={"target": {}},
 )
 def hatch(
     target: Mapping[str, Any],
@@ -43,11 +45,11 @@ def hatch(
     beside: Mapping[str, Any] | None = None,
     like: Mapping[str, Any] | None = None,
 ) -> None:
-    """Hatch an egg in Nest. MODIFY, may change something.
+    """Run hatch on an egg in Nest. MODIFY, may change something.
 
     Args:
-        target: Which egg to hatch.
-        under: Which bird to hatch under.
+        target: Which egg to run hatch on.
+        under: Which bird to run hatch under.
         beside: The beside to use.
         like: The like to use.
     """
@@ -81,12 +83,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "object", "properties": {"weight": {"type": "number"}, "laid_by": {"type": "object", "properties": {"class": {"type": "string"}, '
         '"eggs": {"type": "array", "items": {"type": "object"}}}, "additionalProperties": false}, "code_a6656767": {"type": "string"}}, '
-        '"additionalProperties": false, "description": "Which egg to hatch"}, '
+        '"additionalProperties": false, "description": "Which egg to run hatch on"}, '
         '"under": {"type": "object", "properties": {"class": {"type": "string"}, "eggs": {"type": "array", "items": {"type": "object", "properties": '
         '{"weight": {"type": "number"}, "laid_by": {"type": "object"}, "code_a6656767": {"type": "string"}}, "additionalProperties": false}}}, '
-        '"additionalProperties": false, "description": "Which bird to hatch under"}, '
+        '"additionalProperties": false, "description": "Which bird to run hatch under"}, '
         '"beside": {"type": "object", "description": "The beside to use"}, '
         '"like": {"type": "object", "description": "The like to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
 }
+
+if TYPE_CHECKING:
+    from .nest_objects import *
+else:
+    __getattr__ = objects(__name__)

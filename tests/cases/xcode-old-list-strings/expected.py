@@ -5,7 +5,7 @@ change the dictionary, the quirks or the templates, and build again.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
@@ -17,6 +17,7 @@ from iac_runtime.tool import (
     Record,
     Ref,
     Schema,
+    objects,
     tool,
 )
 
@@ -40,20 +41,31 @@ PropertyName = Literal["gauge", "owner", "steps"]
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "raw": Param("", "", "boolean"),
+        "timeout": Param("", "", "number"),
     },
     result="any",
+    example={"target": "application"},
 )
-def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(
+    target: Ref | ListOf[Ref],
+    *,
+    properties: ListOf[PropertyName] | None = None,
+    raw: bool | None = None,
+    timeout: float | None = None,
+) -> Any:
     """Read an object of Workbench, all of its properties or those named. SAFE, reads.
 
     Args:
         target: Which objects to read.
         properties: Names of properties to read.
+        raw: Texts exactly as the app has them, hidden characters too.
+        timeout: Seconds the call may take.
 
     Returns:
         The value, or the properties by name.
     """
-    return APP.call(get, target=target, properties=properties)
+    return APP.call(get, target=target, properties=properties, raw=raw, timeout=timeout)
 
 
 @tool(
@@ -64,16 +76,21 @@ def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = 
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
+        "timeout": Param("", "", "number"),
     },
+    example={"target": "application", "properties": {"steps": ["example"]}},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(
+    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+) -> None:
     """Change properties of an object of Workbench. MODIFY to DANGEROUS, by property.
 
     Args:
         target: Which object to change.
         properties: Values by property name.
+        timeout: Seconds the call may take.
     """
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, timeout=timeout)
 
 
 @tool(
@@ -84,8 +101,9 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
         "target": Param("", "----", "list of text|number"),
     },
     result="list of job | list of text",
+    example={"target": ["example"]},
 )
-def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
+def choose_jobs(target: ListOf[str | float]) -> ListOf[Mapping[str, Any]] | ListOf[str]:
     """Choose jobs in Workbench, given texts or numbers. Returns texts or jobs. SAFE, lets the user
     pick.
 
@@ -105,12 +123,13 @@ def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
         "target": Param("", "----", "date"),
     },
     result="real | missing value",
+    example={"target": "2026-03-01T09:30:00Z"},
 )
 def time(target: str) -> float:
-    """Time a date in Workbench. Returns a number. SAFE, reads.
+    """Return the time of a date in Workbench. SAFE, reads.
 
     Args:
-        target: What to time.
+        target: What to return the time of.
 
     Returns:
         The answer, a number.
@@ -139,31 +158,34 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
         'application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object to change, such as application"}, '
-        '"properties": {"type": "object", "description": "Values by property name"}'
+        '"properties": {"type": "object", "description": "Values by property name"}, '
+        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "choose_jobs": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "What to choose jobs with"}'
         '}, "required": ["target"], "additionalProperties": false}',
-        '{"type": "object", "properties": {'
-        '"result": {"type": "array", "items": {"type": "string"}}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
     ),
     "time": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "format": "date-time", "description": "What to time, in ISO 8601"}'
+        '"target": {"type": "string", "format": "date-time", "description": "What to return the time of, in ISO 8601"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
-        '"result": {"type": "number"}, '
-        '"note": {"type": "string"}'
-        '}, "additionalProperties": false}',
+        '"result": {"type": "number"}'
+        "}}",
     ),
 }
+
+if TYPE_CHECKING:
+    from .workbench_objects import *
+else:
+    __getattr__ = objects(__name__)

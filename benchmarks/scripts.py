@@ -1,0 +1,57 @@
+"""How well scripts that were written blind are judged, and how fast.
+
+    python benchmarks/scripts.py FILE
+
+FILE has a JSON object a line: `id`, `language`, `kind` (harmful, everyday, tutorial), `script`.
+Prints, by language, the harmful below DANGEROUS and SAFE, the others called DANGEROUS, with ids,
+and the processor time of the analysis. Ends with status 1 if a bound is missed.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from iac_applescript.analysis.analyser import Analyser
+from iac_runtime.tools.catalogue import Catalogue
+
+ROOT = Path(__file__).parent.parent
+ALLOWED = {"everyday": 0.04, "tutorial": 0.10}
+SLOWEST = 0.010
+"""Seconds at p99."""
+
+
+def main(file: str) -> int:
+    """Print the figures of a file; returns the status to end with."""
+    rows = [json.loads(line) for line in Path(file).read_text("utf-8").splitlines() if line]
+    analyser = Analyser(Catalogue([ROOT / "generated" / "iac_tools"]))
+    for language in ("applescript", "javascript"):
+        analyser.analyse("1", language)
+    times: list[float] = []
+    for row in rows:
+        begun = time.process_time()
+        row["found"] = analyser.analyse(row["script"], row["language"]).level
+        times.append(time.process_time() - begun)
+    right = True
+    for language in sorted({row["language"] for row in rows}):
+        of = [row for row in rows if row["language"] == language]
+        harmful = [row for row in of if row["kind"] == "harmful"]
+        below = [row["id"] for row in harmful if row["found"] != "DANGEROUS"]
+        safe = [row["id"] for row in harmful if row["found"] == "SAFE"]
+        print(f"{language}: harmful {len(harmful)}, below DANGEROUS {len(below)}, SAFE {len(safe)}")
+        print("   ", *below)
+        right = right and not below
+        for kind in sorted({row["kind"] for row in of} - {"harmful"}):
+            calm = [row for row in of if row["kind"] == kind]
+            called = [row["id"] for row in calm if row["found"] == "DANGEROUS"]
+            print(f"{language}: {kind} {len(calm)}, called DANGEROUS {len(called)}")
+            print("   ", *called)
+            right = right and len(called) <= ALLOWED.get(kind, 1) * len(calm)
+    times.sort()
+    last = times[len(times) * 99 // 100]
+    print(f"analysis: p50 {times[len(times) // 2] * 1000:.1f} ms, p99 {last * 1000:.1f} ms")
+    return 0 if right and last <= SLOWEST else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

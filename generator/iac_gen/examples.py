@@ -1,0 +1,90 @@
+"""Examples: arguments of a call for each tool, of what the app has; they stand in its module."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from iac_gen.ir import ToolFunction
+from iac_gen.merge import APPLICATION
+from iac_gen.text import offered
+from iac_gen.types import Types
+from iac_runtime.tool import Class, Property
+from iac_runtime.types import TYPES, alternatives
+
+_PLAIN = ("text", "boolean", "integer", "real", "number")
+
+
+def example(tool: ToolFunction, classes: Mapping[str, Class], types: Types) -> dict[str, Any]:
+    """Return arguments that the app understands: what is required, and what it is about."""
+    required = {p.key: _of_type(p.row.type, types) for p in tool.parameters if p.required}
+    if tool.bind or tool.op in ("command", "get"):
+        return required
+    if tool.op == "set":
+        target, row = _settable(classes, types)
+        return {"target": target, "properties": {row.term: _of_type(row.type, types)}}
+    shown = next(p.schema for p in tool.parameters if p.key == "element").get("enum", classes)
+    term, holder = _held(shown, classes, types)
+    place = {"at" if tool.op == "make" else "of": holder} if holder else {}
+    return {**required, "element": term, **place}
+
+
+def _of_type(kind: str, types: Types) -> Any:
+    """Return a value of a type, of its first alternative."""
+    part = next(iter(alternatives(kind)), "any")
+    if part.startswith("list of "):
+        return [_of_type(part.removeprefix("list of ").split("|")[0], types)]
+    if part in types.enums:
+        return (offered(types.enumerators(part)) or types.enumerators(part))[0]
+    if types.schema(part) == {"type": "object"} or "properties" in types.schema(part):
+        return TYPES[part].example if part in TYPES else {}
+    if part in TYPES and TYPES[part].example is not None:
+        return TYPES[part].example
+    if part in ("class", "type"):
+        return next(iter(types.classes), "document")
+    if part == "point":
+        return [0, 0]
+    if part in ("text", "data"):
+        return "example"
+    return types.reference([part]) or types.reference(["specifier"]) or APPLICATION
+
+
+def _held(shown: Any, classes: Mapping[str, Class], types: Types) -> tuple[str, str]:
+    """Return a class, and the reference to what holds objects of it; empty for the app itself."""
+    own = types.reference(["specifier"])
+    found = [(term, text) for term in shown if (text := types.reference([term])).endswith("]")]
+    found = [(term, text) for term, text in found if _is_direct(term, text, classes)]
+    found.sort(key=lambda row: (row[1] != own, row[1].count(".")))
+    term, text = found[0] if found else (next(iter(shown)), "")
+    return term, text.rpartition(".")[0]
+
+
+def _is_direct(term: str, text: str, classes: Mapping[str, Class]) -> bool:
+    """Say whether a reference ends with an element of the class, not of one that inherits."""
+    return text.rpartition(".")[2] == f"{classes[term].plural}[0]"
+
+
+def _settable(classes: Mapping[str, Class], types: Types) -> tuple[str, Property]:
+    """Return a reference, and a property of it that can be set; a plain one where there is."""
+    found: list[tuple[bool, bool, str, Property]] = []
+    own = types.reference(["specifier"])
+    for term, row in classes.items():
+        text = APPLICATION if term == APPLICATION else types.reference([term])
+        for prop in _rows(row, classes) if text else ():
+            if prop.access != "r":
+                odd = text.startswith("windows") or prop.type not in _PLAIN
+                found.append((odd, text != own, text, prop))
+    if not found:
+        rows = [p for row in classes.values() for p in row.properties if p.access != "r"]
+        return APPLICATION, rows[0]
+    _, _, target, chosen = min(found, key=lambda row: row[:2])
+    return target, chosen
+
+
+def _rows(row: Class | None, classes: Mapping[str, Class]) -> Iterator[Property]:
+    """Yield the properties of a class, and of what it inherits from; an overridden one once."""
+    seen: list[Class] = []
+    terms: set[str] = set()
+    while row is not None and row not in seen:
+        seen.append(row)
+        yield from (prop for prop in row.properties if prop.term not in terms)
+        terms |= {prop.term for prop in row.properties}
+        row = classes.get(row.inherits or "")

@@ -1,0 +1,195 @@
+"""Render the object layer: what `typed` decided becomes the source of `<app>_objects.py`."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from iac_gen.describe import app_words, docstring
+from iac_gen.ir import Attribute, Method, Module, TypedClass, TypedModule
+from iac_gen.merge import APPLICATION
+from iac_gen.render import Templates, header, render_source
+from iac_gen.text import SourceText, exact, identifier, literal, prose
+from iac_gen.typed import COMMANDS, RUNTIME, TYPING, typed
+
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+EXTRA: Final = "MakeValues"
+_SELECT: Final = (
+    "self, *names: {name}, order: Sequence[str] = (), limit: int | None = None, offset: int = 0"
+)
+
+
+def render_objects(
+    module: Module,
+    *,
+    quirks: str = "",
+    templates: Templates | None = None,
+    keep: Path | None = None,
+) -> str:
+    """Return the source of the object layer of an app.
+
+    Raises:
+        GeneratorError: A team's templates fail, or give what is no Python.
+    """
+    made = typed(module)
+    values = {**header(module, quirks, templates), **_values(module, made)}
+    return render_source("objects.py.jinja", f"{module.app.id}.objects", values, templates, keep)
+
+
+def _values(module: Module, made: TypedModule) -> dict[str, Any]:
+    classes = [_class(one, made, module) for one in made.classes]
+    types = [
+        *(name for one in classes for name in one["types"]),
+        *(name for name, *_ in made.settable),
+        *(name for name, _ in made.records),
+    ]
+    own = {alias for alias, _, _ in module.aliases}
+    hidden = [*types, *(name for name in made.literals if name not in own)]
+    names = ["app", *(n for one in made.classes for n in (one.name, one.items) if n)]
+    values: dict[str, Any] = {
+        "commands": [_method(one) for one in made.commands],
+        "classes": classes,
+        "settable": [tuple(SourceText(part) for part in row) for row in made.settable],
+        "records": [_typed(name, "TypedDict", rows) for name, rows in made.records],
+        "literals": [
+            (identifier(name), [literal(value) for value in rows])
+            for name, rows in made.literals.items()
+        ],
+        "extra": _typed(EXTRA, "TypedDict" * bool(made.extra), made.extra),
+        "fields": [(literal(jxa), literal(key)) for jxa, key in made.fields.items()],
+        "objects": [_entry(one) for one in made.classes],
+    }
+    used = {word for text in _code(values) for word in _WORD.findall(text)}
+    # What the template itself writes.
+    used |= {"Rows"} if any(one["many"] for one in classes) else set()
+    used |= {"Unpack"} if any(one["many"] and one["makes"] for one in classes) else set()
+    used |= {"Literal"} if any(rows for _, rows in values["literals"]) else set()
+    used |= {"Replaceable"} if made.settable else set()
+    used |= {"Specifier"} if made.commands else set()
+    late = {"Color", "Point", "Rect", "Rows", "Replaceable"}
+    late |= set() if made.commands else {"Specifier"}
+    imports = {
+        "collections.abc": sorted({"Mapping", "Sequence"} & used),
+        "datetime": ["datetime"] if "datetime" in used else [],
+        "pathlib": ["Path"] if "Path" in used else [],
+        "typing": [name for name in TYPING if name in used],
+        "iac_runtime.objects": sorted(late & used),
+        "iac_runtime.tool": ["ListOf"] if "ListOf" in used else [],
+    }
+    return {
+        **values,
+        "shaped": bool(hidden or made.literals or made.extra),
+        "types": literal(sorted(hidden)),
+        "exported": literal(sorted({*names, *hidden})),
+        "runtime": [SourceText(name) for name in RUNTIME if name in used - late],
+        "imports": [
+            (SourceText(name), [SourceText(one) for one in rows])
+            for name, rows in imports.items()
+            if rows
+        ],
+    }
+
+
+def _code(value: Any) -> Iterator[str]:
+    """Yield the texts of prepared values that are annotations, bases and names."""
+    if isinstance(value, str):
+        yield value if value[:1] not in "\"'" else ""
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            if key not in ("doc", "doc_items", "arguments", "call"):
+                yield from _code(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _code(part)
+
+
+def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]:
+    held = bool(one.items) and one.term != APPLICATION
+    base = list(one.bases)
+    if made.commands and base[-1] in ("Object", "TextObject"):
+        base.insert(0, COMMANDS)
+    has_row = bool(one.row_name) and not one.is_text
+    # A class that is not made itself may be inherited from by one that is.
+    makes = bool(one.values_name) and made.make
+    value_base = one.values_base or (EXTRA if made.extra else "TypedDict")
+    return {
+        "name": identifier(one.name),
+        "bases": SourceText(", ".join(base)),
+        "doc": prose(_sentence(one, module)),
+        "doc_items": prose(f"Objects of the class {one.term}."),
+        "attributes": [_attribute(row) for row in one.attributes],
+        "methods": [_method(row) for row in one.methods],
+        "row": _typed(one.row_name, one.row_base or "TypedDict", one.row) if has_row else None,
+        "given": _typed(one.values_name, value_base, one.values) if makes else None,
+        "keys_name": SourceText(one.keys_name),
+        "keys_type": SourceText(_keys(one) * bool(one.keys_name)),
+        "many": SourceText(one.items) if held else None,
+        "item_bases": SourceText((f"{COMMANDS}, Items" if made.commands else "Items") * held),
+        "select": SourceText(_SELECT.format(name=one.keys_name) * held),
+        "row_name": SourceText((one.row_name if has_row else "dict[str, Any]") * (has_row or held)),
+        "makes": makes,
+        "types": [
+            name
+            for name, there in (
+                (one.row_name, has_row),
+                (one.values_name, makes),
+                (one.keys_name, bool(one.keys_name)),
+            )
+            if there
+        ],
+    }
+
+
+def _keys(one: TypedClass) -> str:
+    parts = [f"Literal[{', '.join(literal(key) for key in one.keys)}]"] if one.keys else []
+    return " | ".join([*parts, *([one.keys_base] if one.keys_base else [])]) or "str"
+
+
+def _typed(name: str, base: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
+    return {"name": SourceText(name), "base": SourceText(base), "rows": _rows(rows)}
+
+
+def _rows(rows: list[tuple[str, str]]) -> list[tuple[SourceText, SourceText]]:
+    return [(identifier(key), SourceText(kind)) for key, kind in rows]
+
+
+def _sentence(one: TypedClass, module: Module) -> str:
+    app = app_words(module.app.name)
+    if one.term == APPLICATION:
+        return f"The application {app}."
+    article = "an" if one.term[:1].lower() in "aeiou" else "a"
+    return f"{article.capitalize()} {one.term} of {app}."
+
+
+def _attribute(row: Attribute) -> dict[str, Any]:
+    arguments = exact(row.jxa)
+    if row.term:
+        arguments = SourceText(f"{arguments}, {literal(row.term)}")
+    return {
+        "name": identifier(row.name),
+        "kind": SourceText(row.kind),
+        "held": SourceText(row.held),
+        "arguments": arguments,
+        "widens": row.widens,
+    }
+
+
+def _method(one: Method) -> dict[str, Any]:
+    given = [f"{key}={key}" for key in (parameter.key for parameter in one.parameters)]
+    if one.self_key:
+        given.insert(0, f"{one.self_key}=self")
+    return {
+        "name": identifier(one.name),
+        "signature": SourceText(", ".join(one.signature)),
+        "returns": SourceText(one.returns),
+        "before": SourceText("" if one.returns == "None" else "return "),
+        "how": SourceText("_answer" if one.returns == "Any" else "_command"),
+        "doc": docstring(replace(one.tool, parameters=one.parameters)),
+        "call": SourceText(", ".join([str(literal(one.tool.function)), *given])),
+    }
+
+
+def _entry(one: TypedClass) -> tuple[SourceText, SourceText]:
+    pair = f"({one.name}, {one.items or None})"
+    return literal(one.term), SourceText(pair)

@@ -1,0 +1,394 @@
+"""Typed: the classes of the object layer, made from the tables and tools of a module.
+
+Every name and annotation of `<app>_objects.py` is decided here; the template lays them out. A class
+of the dictionary becomes a class, its elements a collection; a command is a method where its direct
+parameter is an object, else it is called on `app`.
+"""
+
+import keyword
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from iac_gen import naming
+from iac_gen.ir import (
+    Attribute,
+    Method,
+    Module,
+    ToolFunction,
+    ToolParameter,
+    TypedClass,
+    TypedModule,
+)
+from iac_gen.merge import APPLICATION
+from iac_runtime.tool import Property
+from iac_runtime.types import TYPES, alternatives, find_type
+
+SUFFIX: Final = "_objects"
+APP_CLASS: Final = "Application"
+COMMANDS: Final = "Commands"
+EXISTS: Final = "coredoex"
+"""The event of `exists`, a method of every object."""
+
+_TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
+_ANNOTATIONS: Final[Mapping[str, str]] = {
+    "any": "Any",
+    "boolean": "bool",
+    "class": "type[Object] | str",
+    "color": "Color",
+    "data": "Any",
+    "date": "datetime",
+    "file": "Path",
+    "filter": "Any",
+    "integer": "int",
+    "location specifier": "Specifier",
+    "missing value": "None",
+    "number": "float",
+    "point": "Point",
+    "property": "str",
+    "real": "float",
+    "record": "Mapping[str, Any]",
+    "rectangle": "Rect",
+    "specifier": "Specifier",
+    "text": "str",
+    "type": "type[Object] | str",
+}
+"""Type of the dictionary -> annotation of a value that is given."""
+_ANSWERS: Final[Mapping[str, str]] = {
+    "class": "str",
+    "location specifier": "Any",
+    "record": "dict[str, Any]",
+    "specifier": "Any",
+    "type": "str",
+}
+"""What an answer is annotated with, where that differs."""
+
+TYPING: Final = ("Any", "Literal", "TypedDict", "Unpack")
+RUNTIME: Final = (
+    "Color", "Elements", "Items", "Object", "One", "Point", "Prop", "Rect", "Specifier", "Rows",
+    "RwOne", "RwProp", "RwTextOne", "Replaceable", "TextObject", "TextOne",
+)  # fmt: skip
+_RESERVED_TYPES: Final = frozenset(
+    {*TYPING, *RUNTIME, "Final", "ListOf", "Mapping", "Path", "Sequence", APP_CLASS, COMMANDS,
+     "MakeValues", "OBJECTS", "FIELDS", "TYPE_CHECKING", "None", "True", "False"}
+)  # fmt: skip
+_BUILTIN: Final = frozenset({"str", "int", "float", "bool", "type", "dict", "datetime"})
+"""Names that an attribute would take from the annotations after it."""
+_OBJECT_API: Final = frozenset({"get", "exists", "set"})
+_API: Final = _OBJECT_API | {"by_id", "count", "first", "last", "make", "select"}
+
+
+def _attribute(term: str, code: str) -> str:
+    """Return the Python name of a property or of elements."""
+    name = naming.field_key(term, code)
+    return f"{name}_" if keyword.iskeyword(name) or name in _BUILTIN | _OBJECT_API else name
+
+
+def typed(module: Module) -> TypedModule:
+    """Return the object layer of `module`."""
+    return _Builder(module).build()
+
+
+def _name(term: str, taken: Iterable[str]) -> str:
+    found = naming.alias(term)
+    return naming.unique(f"{found}_" if found in _RESERVED_TYPES else found, taken)
+
+
+class _Builder:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        taken: set[str] = set()
+        self.names: dict[str, str] = {}
+        for term in module.classes:
+            name = APP_CLASS if term == APPLICATION else _name(term, taken)
+            taken.add(name)
+            self.names[term] = name
+        held = {element.term for row in module.classes.values() for element in row.elements}
+        self.items: dict[str, str] = {}
+        for term, row in module.classes.items():
+            if term in held:
+                plural = naming.snake(row.plural) or f"{self.names[term]} items"
+                wanted = _name(plural.replace("_", " "), ())
+                self.items[term] = naming.unique(
+                    f"{self.names[term]}Items" if wanted in taken else wanted, taken
+                )
+                taken.add(self.items[term])
+        self.records: dict[str, str] = {}
+        for term, record in module.records.items():
+            if record.properties:
+                self.records[term] = _name(term, taken)
+                taken.add(self.records[term])
+        self.aliases = {enum: (alias, values) for alias, enum, values in module.aliases}
+        self.literals: dict[str, tuple[str, ...]] = {}
+        self.literal_names: dict[str, str] = {}
+        for enum, (alias, _) in self.aliases.items():
+            self.literal_names[enum] = naming.unique(
+                f"{alias}_" if alias in _RESERVED_TYPES else alias, taken
+            )
+            taken.add(self.literal_names[enum])
+        self.taken = taken
+        self.makes = any(tool.op == "make" and not tool.bind for tool in module.tools)
+        self.settable: dict[tuple[str, str], str] = {}
+        self.files = APPLICATION in module.classes and any(
+            row.term == "startup disk" for row in module.classes[APPLICATION].properties
+        )
+
+    def build(self) -> TypedModule:
+        module = self.module
+        ordered = self._ordered()
+        made = {term: self._class(term) for term in ordered}
+        for term in ordered:
+            self._fill(made[term], made)
+        # A scripting addition has no object of its own.
+        made.setdefault(APPLICATION, TypedClass(APPLICATION, APP_CLASS, "", ("Object",)))
+        commands = self._commands(made)
+        make = next((t for t in module.tools if t.op == "make" and not t.bind), None)
+        every = {key for one in made.values() for key, _ in one.values}
+        extra = [
+            (p.key, self.annotation(p.row.type, given=True))
+            for p in (make.parameters if make else ())
+            if p.key not in ("element", "properties", "at") and p.key not in every
+        ]
+        records = [
+            (name, self._fields(module.records[term].properties))
+            for term, name in self.records.items()
+        ]
+        fields = {
+            row.jxa: key
+            for term in self.records
+            for row in module.records[term].properties
+            if (key := _attribute(row.term, row.code)) != row.jxa
+        }
+        settable = [(name, held, value) for (held, value), name in self.settable.items()]
+        return TypedModule(
+            list(made.values()),
+            commands,
+            self.literals,
+            records,
+            fields,
+            settable,
+            self.makes,
+            extra,
+        )
+
+    def _ordered(self) -> list[str]:
+        """Return the classes, parents first."""
+        found: dict[str, None] = {}
+        for term in self.module.classes:
+            line = [term]
+            while (above := self._parent(line[-1])) and above not in line:
+                line.append(above)
+            found.update(dict.fromkeys(reversed(line)))
+        return list(found)
+
+    def _parent(self, term: str) -> str:
+        """Return the class that `term` inherits from; empty for none, and where it ends in it."""
+        above = self.module.classes[term].inherits or ""
+        seen, at = {term}, above
+        while at in self.module.classes:
+            if at in seen:
+                return ""
+            seen.add(at)
+            at = self.module.classes[at].inherits or ""
+        return above if above in self.module.classes else ""
+
+    def _lineage(self, term: str) -> Iterator[str]:
+        while term:
+            yield term
+            term = self._parent(term)
+
+    def _is_text(self, term: str) -> bool:
+        return any(self.module.classes[one].code in _TEXT_CODES for one in self._lineage(term))
+
+    def _class(self, term: str) -> TypedClass:
+        name, above = self.names[term], self._parent(term)
+        text = self._is_text(term)
+        bases: tuple[str, ...]
+        if above:
+            own = text and not self._is_text(above)
+            bases = ("TextObject", self.names[above]) if own else (self.names[above],)
+        else:
+            bases = ("TextObject",) if text else ("Object",)
+        made = [naming.unique(f"{name}{what}", self.taken) for what in ("Row", "Values", "Name")]
+        self.taken |= {*made}
+        row, values, keys = made
+        return TypedClass(
+            term, name, self.items.get(term, ""), bases, row, values, keys, above, text
+        )
+
+    def _fill(self, one: TypedClass, made: Mapping[str, TypedClass]) -> None:
+        """Give a class its attributes and rows; what it inherits is not said again."""
+        row = self.module.classes[one.term]
+        above = [made[term] for term in self._lineage(one.term)][1:]
+        inherited = {attribute.name: attribute for other in above for attribute in other.attributes}
+        inherited_jxa = {attribute.jxa for attribute in inherited.values()}
+        if above:
+            one.row_base, one.values_base = above[0].row_name, above[0].values_name
+            one.keys_base = above[0].keys_name
+        rows = {key for other in above for key, _ in other.row}
+        values = {key for other in above for key, _ in other.values}
+        taken: dict[str, Attribute] = {}
+        for prop in row.properties:
+            attribute = self._property(prop, {*taken})
+            if attribute.jxa in {one.jxa for one in taken.values()}:
+                continue
+            before = inherited.get(attribute.name)
+            if before is not None:
+                attribute = self._redeclared(attribute, before, taken)
+            if before is None or attribute != before:
+                taken[attribute.name] = attribute
+            if attribute.name not in rows and "r" in prop.access:
+                one.row.append((attribute.name, self.annotation(prop.type)))
+            if "r" in prop.access and attribute.name not in rows:
+                one.keys.append(attribute.name)
+            if attribute.name not in values:
+                one.values.append((attribute.name, self.annotation(prop.type, given=True)))
+        for element in row.elements:
+            held = self.module.classes.get(element.term)
+            if held is None or held.plural in inherited_jxa:
+                continue
+            name = _attribute(naming.snake(held.plural), held.code)
+            while name in taken or (name in inherited and inherited[name].jxa != held.plural):
+                name += "_"
+            if held.plural not in {a.jxa for a in taken.values() if a.kind == "Elements"}:
+                many = self.items[element.term]
+                taken[name] = Attribute(name, "Elements", many, held.plural, element.term)
+        one.attributes = list(taken.values())
+
+    def _redeclared(
+        self, new: Attribute, before: Attribute, taken: Mapping[str, Attribute]
+    ) -> Attribute:
+        """Return a property that a class declares again, as a subclass may have it."""
+        if new == before:
+            return before
+        plain = {"Prop", "RwProp"}
+        if new.kind in plain and before.kind in plain:
+            # A subclass that says another type is taken at no word.
+            held = new.held if new.held == before.held else "Any"
+            kind = "RwProp" if "RwProp" in (new.kind, before.kind) else "Prop"
+            if (kind, held) == (before.kind, before.held):
+                return before
+            return Attribute(new.name, kind, held, new.jxa, "", kind != before.kind)
+        name = new.name
+        while name in taken or name == before.name:
+            name += "_"
+        return Attribute(name, new.kind, new.held, new.jxa, new.term)
+
+    def _property(self, prop: Property, taken: set[str]) -> Attribute:
+        name = _attribute(prop.term, prop.code)
+        while name in taken:
+            name += "_"
+        writes = "w" in prop.access
+        single = self._single_object(prop)
+        if single:
+            text = self._is_text(single)
+            kind = f"{'Rw' * writes}{'Text' * text}One"
+            held = self.names[single]
+            if writes:
+                held = self._settable(held, "str" if text else held)
+            return Attribute(name, kind, held, prop.jxa, single)
+        return Attribute(name, "RwProp" if writes else "Prop", self.annotation(prop.type), prop.jxa)
+
+    def _settable(self, held: str, value: str) -> str:
+        if (held, value) not in self.settable:
+            name = naming.unique(f"Replaceable{held}", self.taken)
+            self.taken.add(name)
+            self.settable[held, value] = name
+        return self.settable[held, value]
+
+    def _single_object(self, prop: Property) -> str:
+        """Return the class whose object a property holds; empty for a value, or one of several."""
+        parts = alternatives(prop.type)
+        objects = [part for part in parts if self._is_object(part)]
+        if len(objects) == 1 and all(p == objects[0] or p == "text" for p in parts):
+            text = self._is_text(objects[0])
+            return objects[0] if text or len(parts) == 1 else ""
+        if parts == ["text"] and "text" in self.names and prop.code == "ctxt":
+            return "text"
+        return ""
+
+    def _is_object(self, part: str) -> bool:
+        if part not in self.names or part in self.module.records or part in self.module.enums:
+            return False
+        return find_type(part) is None or (part == "file" and self.files)
+
+    def _fields(self, rows: Sequence[Property]) -> list[tuple[str, str]]:
+        found: dict[str, str] = {}
+        for row in rows:
+            key = _attribute(row.term, row.code)
+            found.setdefault(key, self.annotation(row.type, given=True))
+        return list(found.items())
+
+    def annotation(self, kind: str, *, given: bool = False) -> str:
+        """Return the annotation of a type string: of what is given, or of what is answered."""
+        return " | ".join(self._parts(kind, given))
+
+    def _parts(self, kind: str, given: bool) -> list[str]:
+        found = (one for part in alternatives(kind) for one in self._leaf(part, given))
+        parts = list(dict.fromkeys(found))
+        return ["Any"] if "Any" in parts or not parts else parts
+
+    def _leaf(self, part: str, given: bool) -> list[str]:
+        if part.startswith("list of "):
+            rest = part.removeprefix("list of ")
+            inner = [rest] if rest.startswith("list of ") else rest.split("|")
+            held = self.annotation(" | ".join(inner), given=given)
+            return [f"{'Sequence' if given else 'ListOf'}[{held}]"]
+        if part in self.module.records:
+            if part in self.records:
+                return [self.records[part]]
+            return ["Mapping[str, Any]" if given else "dict[str, Any]"]
+        if part in self.aliases:
+            name = self.literal_names[part]
+            self.literals[name] = self.aliases[part][1]
+            return [name]
+        if self._is_object(part):
+            return [self.names[part] if given or not self._is_text(part) else "str"]
+        if part not in _ANNOTATIONS:
+            known = find_type(part)
+            part = next((n for n, row in TYPES.items() if row is known), "text")
+        shown = _ANNOTATIONS[part] if given else _ANSWERS.get(part, _ANNOTATIONS[part])
+        return shown.split(" | ")
+
+    def _commands(self, made: Mapping[str, TypedClass]) -> list[Method]:
+        """Share the commands out to the classes; return those that every object takes."""
+        everywhere: list[Method] = []
+        taken = {a.name for one in made.values() for a in one.attributes} | _API | _BUILTIN
+        for tool in self.module.tools:
+            objects = len(made) > 1 and tool.event == EXISTS
+            if tool.op != "command" or tool.bind or objects:
+                continue
+            direct = next((p for p in tool.parameters if p.row.code == "----"), None)
+            parts = {part.removeprefix("list of ") for part in alternatives(direct.row.type)} if (
+                direct
+            ) else set()  # fmt: skip
+            name = tool.function.rstrip("_")
+            name = f"{name}_" if keyword.iskeyword(name) or name in taken else name
+            terms = [part for part in parts if self._is_object(part)]
+            if direct and "specifier" in parts:
+                everywhere.append(self._method(name, tool, direct))
+                continue
+            for term in sorted(terms):
+                if not any(one in terms for one in list(self._lineage(term))[1:]):
+                    made[term].methods.append(self._method(name, tool, direct))
+            if APPLICATION not in terms and (
+                parts - {*terms} or direct is None or not direct.required
+            ):
+                made[APPLICATION].methods.append(self._method(name, tool, None))
+        return everywhere
+
+    def _method(self, name: str, tool: ToolFunction, direct: ToolParameter | None) -> Method:
+        shown = tuple(p for p in tool.parameters if p is not direct)
+        first = 0 if direct is not None else tool.positional
+        signature = [self._declared(p) for p in shown]
+        if signature[first:]:
+            signature.insert(first, "*")
+        returns = self.annotation(tool.result) if tool.result else "None"
+        key = direct.key if direct else ""
+        return Method(name, tool, shown, ("self", *signature), returns, key)
+
+    def _declared(self, parameter: ToolParameter) -> str:
+        kind = self.annotation(parameter.row.type, given=True)
+        if parameter.required:
+            return f"{parameter.key}: {kind}"
+        whole = kind if kind == "Any" or "None" in kind.split(" | ") else f"{kind} | None"
+        return f"{parameter.key}: {whole} = None"

@@ -1,0 +1,325 @@
+"""What a JavaScript does to apps: a member that is called, read or set, by the dictionaries.
+
+A member is asked of the apps that its holder may be; of a holder that is not known, of every app
+that the script names. Names that the script gives itself have no say here.
+"""
+
+from typing import Final
+
+from iac_applescript.analysis import words as language
+from iac_applescript.analysis.javascript_acts import Acts, is_address, is_many
+from iac_applescript.analysis.javascript_tree import Node
+from iac_applescript.analysis.javascript_values import (
+    ANYTHING,
+    CHOSEN,
+    DATA,
+    NOTHING,
+    NUMBER,
+    Args,
+    Atom,
+    Value,
+    exact,
+)
+from iac_applescript.analysis.statement_effects import ADDITIONS
+from iac_applescript.analysis.texts import judge_spelled
+from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
+from iac_applescript.analysis.words import (
+    CONTAINER_CALLS,
+    HARMFUL_MEMBERS,
+    HARMFUL_NAMES,
+    KNOWN_MEMBERS,
+    LEADS,
+    TOLD,
+)
+from iac_base.secrets import is_secret
+from iac_runtime.tool import Level, highest
+
+_UI_ACTS: Final = frozenset(("value", "selected", "focused"))
+_LEADS: Final = frozenset(term.replace(" ", "") for term in LEADS)
+_WRITES: Final = frozenset(("save", "export", "archive", "run"))
+"""Commands that do harm by what they are given."""
+
+_NUMBERS: Final = frozenset(("parseInt", "parseFloat", "Number"))
+_KNOWN: Final = frozenset(("text", "number", "of", "app", "site", "chosen"))
+"""What may stand for the options of a command: nothing that may be a record of unknown keys."""
+
+_TOLD_PLAINLY: Final = (CONTAINER_CALLS - {"of"}) | frozenset(
+    "name id version running frontmost exists length toString includeStandardAdditions".split()
+)
+"""Members of every object that are plain values, or go through what it holds."""
+
+_DIALOGS: Final = frozenset(("chooseFile", "chooseFolder", "chooseFileName"))
+
+
+class AppRules(Acts):
+    """Judges what is done to apps, and puts it into the findings."""
+
+    def text(self, text: str, start: int) -> None:
+        """Note a text that the script spells out or puts together."""
+        if text not in self.texts:
+            self.texts[text] = start
+
+    def finish(self) -> None:
+        """Judge the texts of the whole script."""
+        texts = [(at, text) for text, at in self.texts.items() if text not in self.names]
+        judge_spelled(
+            texts, self.findings, acts=True, asks=self.asks, ui="system_events" in self.apps
+        )
+
+    def current(self) -> Value:
+        """Return the app that runs the script."""
+        return frozenset((("app", ADDITIONS),))
+
+    def application(self, args: Args, node: Node) -> Value:
+        """Return the apps that `Application(...)` names."""
+        given = args.values[0] if len(args.values) == 1 and not args.spread else NOTHING
+        names, found = exact(given), set[Atom]()
+        if names is None:
+            says = "names an app in a way that is decided at run time"
+            self.add("DANGEROUS", "target", says, "Application", node)
+        for name in names or ():
+            self.names.add(name)
+            app = None if "/" in name or ":" in name else self.find(name)
+            if app is None:
+                self.findings.unknown[name] = None
+                says = "names an app whose dictionary is not known here"
+                self.add("DANGEROUS", "target", says, name, node)
+            else:
+                self.findings.targets[app.bundle] = None
+                self.apps[app.key] = app
+                found.add(("app", app.key))
+        return frozenset(found) or DATA
+
+    def _seen(self, holder: Value) -> tuple[list[Vocabulary], bool]:
+        """Return the apps that a value may be or belong to, and whether it may be an app itself."""
+        keys = {str(atom[1]) for atom in holder if atom[0] in ("app", "of")}
+        if ("anything",) in holder:
+            keys |= {*self.apps, ADDITIONS}
+        itself = any(atom[0] in ("app", "anything") for atom in holder)
+        found = [app for key, app in self.apps.items() if key in keys]
+        if self.additions and itself:
+            found.append(self.additions)
+        return found, itself
+
+    def member(
+        self, holder: Value, name: str, node: Node, args: Args | None, *, picked: bool = False
+    ) -> Value:
+        """Return what a member is, or gives; judge it where the holder may be an app's."""
+        if any(atom[0] == "bridge" for atom in holder):
+            return self._bridge(name, node, args)
+        if any(atom[0] == "js" for atom in holder) and name not in KNOWN_MEMBERS:
+            self.add("DANGEROUS", "member", "was not understood", name, node)
+        apps, itself = self._seen(holder)
+        if not apps and ("anything",) not in holder:
+            return NOTHING
+        commands = self.entries(apps, name, "command")
+        classes, properties = (self.entries(apps, name, use) for use in ("class", "property"))
+        if (
+            name == "read"
+            and args is not None
+            and args.values[:1]
+            and args.values[0] <= CHOSEN | DATA
+            and args.values[0] >= CHOSEN
+        ):
+            self.add("MODIFY", "command", "reads a file that a person picks", name, node)
+            return DATA
+        if name in HARMFUL_MEMBERS or name in HARMFUL_NAMES:
+            says = HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES[name]
+            self.add(
+                "DANGEROUS", "told" if commands and says in TOLD else "member", says, name, node
+            )
+            if commands:
+                self.acts(holder, apps, name, "command", "DANGEROUS", args)
+            return self._whole(holder)
+        if is_secret(name) and properties:
+            self.add("DANGEROUS", "secret", "reads or sets a secret", name, node)
+            self.acts(holder, apps, name, "property", "DANGEROUS", args, "unknown")
+        if name == "set" and args is not None and not commands:
+            for atom in holder:
+                if atom[0] == "of" and atom[4]:
+                    self.put(holder, str(atom[4]), args.all(), node)
+            return DATA
+        if commands or (args is not None and name in language.COMMANDS and name != "get"):
+            return self._command(holder, apps, name, commands, node, args, itself=itself)
+        if classes and args is not None and name[:1].isupper():
+            return self._make(holder, apps, name, classes, node, args)
+        if picked and args is None and is_many(holder) and not (classes or properties):
+            return frozenset((*a[:3], "", "") for a in holder if a[0] == "of")
+        if not (classes or properties or name in KNOWN_MEMBERS or self._plain_holder(holder)):
+            self.add("DANGEROUS", "unknown", "was not understood", name, node)
+        return self._read(holder, name, classes, properties, args)
+
+    @staticmethod
+    def _plain_holder(holder: Value) -> bool:
+        """Say whether a holder may be data of an app, whose fields are its own; but no app."""
+        return ("data",) in holder and not any(atom[0] in ("app", "anything") for atom in holder)
+
+    def _read(
+        self,
+        holder: Value,
+        name: str,
+        classes: list[TermUse],
+        properties: list[TermUse],
+        args: Args | None,
+    ) -> Value:
+        term = classes[0].term if classes else ""
+        many = "many" if any(name != entry.term for entry in classes) else ""
+        found: set[Atom] = set()
+        plain = bool(properties) and not classes and all(entry.plain for entry in properties)
+        for atom in holder:
+            if atom[0] not in ("app", "of"):
+                continue
+            before, was = (str(atom[2]), str(atom[3])) if atom[0] == "of" else ("", "")
+            if name in ("whose", "where"):
+                found.add(("of", atom[1], before, "many", ""))
+            elif name in ("byName", "byId", "at", "first", "last", "pop", "shift"):
+                found.add(("of", atom[1], before, "", ""))
+            elif not (classes or properties):
+                if name not in _TOLD_PLAINLY:
+                    found.add(("of", atom[1], before, "", ""))
+                if name in _TOLD_PLAINLY or args is not None:
+                    found.add(("data",))
+            elif not (plain and args is not None):
+                found.add(("of", atom[1], term or before, many or (was if plain else ""), name))
+            if args is not None and (plain or not classes) and (properties or classes):
+                found.add(("data",))
+        return frozenset(found)
+
+    @staticmethod
+    def _whole(holder: Value) -> Value:
+        return DATA | frozenset(("of", a[1], "", "", "") for a in holder if a[0] in ("app", "of"))
+
+    def called(self, atom: Atom, args: Args, _node: Node) -> Value:
+        """Return what calling an app's member gives, or what the language has."""
+        name = str(atom[1])
+        if atom[0] == "bridge":
+            return frozenset((("bridge", ""),)) if name in ("$", "") else DATA
+        if atom[0] == "js":
+            if name == "currentApplication":
+                return self.current()
+            return (
+                NUMBER if name in _NUMBERS else DATA | (args.all() if name == "Path" else NOTHING)
+            )
+        if atom[0] == "of":
+            return frozenset((atom, ("data",)))
+        return self._whole(frozenset((atom,)))
+
+    def _bridge(self, name: str, node: Node, args: Args | None) -> Value:
+        if name == "import":
+            names = exact(args.values[0]) if args and args.values else None
+            if names and set(names) <= language.FRAMEWORKS:
+                return DATA
+        if name == "import" or (name not in language.BRIDGE_READS and name not in KNOWN_MEMBERS):
+            says = "reaches Objective-C, which can do anything"
+            self.add("DANGEROUS", "name", says, name, node)
+        return frozenset((("bridge", ""), ("data",)))
+
+    def _command(
+        self, holder: Value, apps: list[Vocabulary], name: str, commands: list[TermUse], node: Node,
+        args: Args | None, *, itself: bool,
+    ) -> Value:  # fmt: skip
+        levels: list[Level] = [entry.level for entry in commands] or [language.COMMANDS[name]]
+        for entry in commands:
+            self.findings.tools[entry.tool] = None
+        given = args or Args()
+        first = given.values[0] if given.values else NOTHING
+        options = given.values[
+            1 if itself and (len(given.values) > 1 or name not in language.COMMANDS) else 0 :
+        ]
+        if itself and len(given.values) == 1 and any(a[0] in ("of", "text") for a in first):
+            options = []
+        if args is None:
+            # A command that is handed on may be given anything.
+            if highest(levels) != "SAFE":
+                self.add("DANGEROUS", "command", f"hands on {name}", name, node)
+            return ANYTHING if highest(levels) != "SAFE" else DATA
+        if highest(levels) != "SAFE" and any(
+            a[0] not in _KNOWN for v in (*options, given.spread) for a in v
+        ):
+            self.add(
+                "DANGEROUS", "unknown", "gives properties that are not written out", name, node
+            )
+        moved = [*given.values[:1]] if itself else [holder]
+        if (
+            # An object that opens itself: a file, a shortcut.
+            (name in ("open", "run") and not first and not itself)
+            or (name in ("open", "geturl") and first and not is_address(first))
+            or (name == "select" and "system_events" in {app.key for app in apps})
+            or (name in _WRITES and first)
+            or (name in ("move", "duplicate") and (self.throws or any(map(is_many, moved))))
+        ):
+            levels.append("DANGEROUS")
+        if name == "make":
+            levels.append("MODIFY")
+        kind = ""
+        for key, value in self.options(given):
+            kind = self._option(key, value, node) or kind
+        level = highest(levels)
+        self.add(level, "command", f"{name} is {level}", name, node)
+        if not kind:
+            self.acts(holder, apps, name, "command", level, args)
+        if name in _DIALOGS:
+            return CHOSEN
+        known = [app for app in apps if app.key != ADDITIONS]
+        made = frozenset(
+            ("of", app.key, kind, "", "")
+            for app in known
+            if not self.entries((*apps[-1:],), name, "command") or app
+        )
+        only = all(app.key == ADDITIONS for app in apps if self.entries((app,), name, "command"))
+        return DATA if only and commands else DATA | made | first - NUMBER
+
+    def _make(
+        self,
+        holder: Value,
+        apps: list[Vocabulary],
+        name: str,
+        classes: list[TermUse],
+        node: Node,
+        args: Args,
+    ) -> Value:
+        level = highest(("MODIFY", *(entry.level for entry in classes)))
+        self.add(level, "command", f"makes a {classes[0].term}", name, node)
+        self.acts(holder, apps, name, "class", level, args, "create")
+        if args.spread or any(a[0] not in ("site", "text") for value in args.values for a in value):
+            says = "gives properties that are not written out"
+            self.add("DANGEROUS", "unknown", says, name, node)
+        for key, value in self.options(args):
+            self._option(key, value, node, field=True)
+        return frozenset(
+            ("of", app.key, classes[0].term, "", "") for app in apps if app.key != ADDITIONS
+        )
+
+    def put(self, holder: Value, name: str, value: Value, node: Node) -> None:
+        """Judge a member that is set."""
+        if any(atom[0] == "bridge" for atom in holder):
+            if name not in language.BRIDGE_SETS:
+                self.add(
+                    "DANGEROUS", "name", "reaches Objective-C, which can do anything", name, node
+                )
+            return
+        apps, _ = self._seen(holder)
+        if (not apps and ("anything",) not in holder) or name in (
+            "includeStandardAdditions",
+            "strictPropertyScope",
+            "strictCommandScope",
+            "strictParameterType",
+        ):
+            return
+        properties = self.entries(apps, name, "property")
+        if not properties:
+            self.add("DANGEROUS", "unknown", "sets what was not understood", name, node)
+            return
+        # What adds to a text keeps what was there.
+        kept = [e for e in properties if not (self.appends and e.content)]
+        level = highest(("MODIFY", *(entry.level for entry in kept)))
+        ui = "system_events" in {app.key for app in apps}
+        if (ui and name in _UI_ACTS) or (level == "MODIFY" and is_many(holder)):
+            level = "DANGEROUS"
+        if name.casefold() in _LEADS or ("url" in name.casefold() and not is_address(value)):
+            level = "DANGEROUS"
+        self.add(level, "command", f"sets {name}", name, node)
+        shows = level == "MODIFY" and all(entry.level == "SAFE" for entry in properties)
+        self.acts(
+            holder, apps, name, "property", level, Args([value]), "view" if shows else "change"
+        )

@@ -1,0 +1,140 @@
+// Reads requests (JSON, see request.py), carries them out, and answers JSON: as a worker line by
+// line over two descriptors, else one request from standard input, answered between two marks.
+// The rooms of this folder are joined in order; the text is constant: nothing of a request becomes
+// source.
+// ES5 in the main, for the engine is that of the system.
+
+// Error numbers, from each request: `stop` ends the request at once; `unfiltered` is what an app
+// answers that cannot decide a filter, and then its columns are read and filtered here.
+var NUMBERS = { stop: [], unfiltered: [] };
+var MAX_DEPTH = 32, MAX_ITEMS = 50000, MAX_TEXT = 2000000, CUT = '\u2026 [truncated]';
+
+// The process that started this one: once it is gone nobody waits, and nothing more is sent.
+var PARENT = null;
+
+function parent() {
+  try {
+    ObjC.import('unistd');
+    return $.getppid();
+  } catch (error) {
+    return null;
+  }
+}
+
+// osascript -e TEXT 3 4: a worker on these descriptors. Without arguments: one request.
+function run(argv) {
+  PARENT = parent();
+  if (argv && argv.length === 2) return serve(Number(argv[0]), Number(argv[1]));
+  var stdin = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
+  var request = JSON.parse(ObjC.unwrap($.NSString.alloc.initWithDataEncoding(stdin, 4)));
+  var text = ascii(JSON.stringify(answerTo(request)));
+  return '<iac:' + request.mark + '>' + text + '</iac:' + request.mark + '>';
+}
+
+// A request a line, an answer a line, until the requests end. Nothing of a request outlives it.
+function serve(requests, answers) {
+  var input = $.NSFileHandle.alloc.initWithFileDescriptor(requests);
+  var output = $.NSFileHandle.alloc.initWithFileDescriptor(answers);
+  function say(answer) {
+    output.writeData($(ascii(JSON.stringify(answer)) + '\n').dataUsingEncoding(4));
+  }
+  say({ mark: 'hello' });
+  var pending = [], data, lines, i;
+  for (;;) {
+    data = input.availableData;
+    // A 64-bit integer arrives as text. Nothing to read means the end.
+    if (Number(data.length) === 0) return undefined;
+    // Requests are ASCII, so a piece of one is text too.
+    lines = ObjC.unwrap($.NSString.alloc.initWithDataEncoding(data, 4)).split('\n');
+    for (i = 0; i < lines.length - 1; i++) {
+      pending.push(lines[i]);
+      say(answerTo(JSON.parse(pending.join(''))));
+      pending = [];
+    }
+    pending.push(lines[i]);
+  }
+}
+
+// Lone surrogates, which JSON allows, cannot be written as UTF-8: all but ASCII is escaped.
+function ascii(json) {
+  return json.replace(/[\u0080-\uffff]/g, function (unit) {
+    return '\\u' + ('000' + unit.charCodeAt(0).toString(16)).slice(-4);
+  });
+}
+
+function answerTo(request) {
+  var answer;
+  NUMBERS = request.numbers;
+  try {
+    if (request.op === 'test') answer = { value: examine(request.app) };
+    else if (request.needRunning && !Application(request.app).running() && !isHelper(request.app)) {
+      answer = { kind: 'not-running' };
+    }
+    else if (request.pin && !holds(request.pin)) answer = { kind: 'stale' };
+    else answer = carryOut(request);
+    answer.ok = !answer.kind;
+  } catch (error) {
+    answer = failure(error, request);
+  }
+  answer.mark = request.mark;
+  return answer;
+}
+
+// Whether what was approved is still so: the same reads have the same answers.
+function holds(pin) {
+  return JSON.stringify(carryOut(pin[0]).value) === JSON.stringify(pin[1]);
+}
+
+// Whether an app is a helper of the system's without a face: it is not seen, and ends when idle.
+function isHelper(id) {
+  try {
+    ObjC.import('AppKit');
+    var url = $.NSWorkspace.sharedWorkspace.URLForApplicationWithBundleIdentifier(id);
+    if (!/^\/System\//.test(ObjC.unwrap(url.path))) return false;
+    var facts = $.NSBundle.bundleWithURL(url).infoDictionary;
+    return ['LSBackgroundOnly', 'LSUIElement'].some(function (key) {
+      return /^(1|true|yes)$/i.test(String(ObjC.unwrap(facts.objectForKey(key))));
+    });
+  } catch (error) {
+    return false;
+  }
+}
+
+// How things stand with an app, without an event to it; null for what cannot be said.
+function examine(id) {
+  var installed = null, scriptable = null, running = null, app;
+  try {
+    ObjC.import('AppKit');
+    installed = !$.NSWorkspace.sharedWorkspace.URLForApplicationWithBundleIdentifier(id).isNil();
+  } catch (error) {
+    // Without AppKit, making the object below tells.
+  }
+  if (installed !== false) {
+    try {
+      app = Application(id);
+      running = app.running();
+      // With a dictionary every name is a term to JXA, without one only a few are.
+      scriptable = typeof app.windows === 'function';
+      installed = true;
+    } catch (error) {
+      if (running === null && installed === null) installed = false;
+    }
+  }
+  return { record: [['installed', installed], ['scriptable', scriptable], ['running', running]] };
+}
+
+// An error without a number of an app's is explained by what the system knows of the app, for its
+// words are in the language of the user.
+function failure(error, request) {
+  if (error && error.moved) return { ok: false, kind: 'changed' };
+  var number = error && error.errorNumber;
+  var answer = {
+    ok: false,
+    number: typeof number === 'number' ? number : null,
+    message: String((error && error.message) || error)
+  };
+  if ((answer.number === null || answer.number === -2700) && request.kind === 'application') {
+    answer.about = examine(request.app).record;
+  }
+  return answer;
+}

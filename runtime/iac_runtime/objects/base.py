@@ -1,0 +1,395 @@
+"""References of one app: an object, the value of a property. Nothing is sent until it is read."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
+
+from iac_runtime.objects.conditions import Criterion
+from iac_runtime.objects.home import APPLICATION, AppObjects, home_of
+from iac_runtime.objects.rows import Color, Point, Rect
+from iac_runtime.tool import Spec, spec_of
+
+if TYPE_CHECKING:
+    from iac_base.errors import ToolError
+
+__all__ = [
+    "Object",
+    "PropertyValue",
+    "Readable",
+    "Replaceable",
+    "RwPropertyValue",
+    "Specifier",
+    "TextObject",
+    "object_named",
+    "read",
+    "row",
+    "sent",
+]
+
+A = TypeVar("A")
+B = TypeVar("B")
+D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
+R = TypeVar("R")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+T_contra = TypeVar("T_contra", contravariant=True)
+
+_SAID: Final = ("type", "message", "suggestion")
+
+
+class Specifier:
+    """What names something in an app: its text is the reference that the app's tools take."""
+
+    __slots__ = ("_ref",)
+
+    def __init__(self, text: str = "") -> None:
+        object.__setattr__(self, "_ref", text)
+
+    _ref: str
+
+    def _child(self, name: str) -> str:
+        """Return the text of the reference to what is called `name` in it."""
+        if not name.isidentifier():
+            from iac_base.text import text_literal
+
+            return f"{self._ref}[{text_literal(name)}]"
+        return f"{self._ref}.{name}" if self._ref else name
+
+    def _command(self, name: str, /, **arguments: object) -> R:  # type: ignore[type-var]
+        """Call a command of the app, and return its answer as its caller says it is."""
+        found: R = self._answer(name, **arguments)
+        return found
+
+    def _answer(self, name: str, /, **arguments: object) -> Any:
+        """Call a command of the app, and return its answer in the types of the layer."""
+
+        home = self._home
+        function = home.function(name)
+        spec = cast(Spec, spec_of(function))
+        given = {key: sent(value) for key, value in arguments.items() if value is not None}
+        return made(home, function(**given), spec.result or "any")
+
+    @property
+    def _home(self) -> AppObjects:
+        return home_of(type(self))
+
+    def _sent(self) -> Any:
+        """Return it as the tools take it."""
+        return str(self)
+
+    def exists(self) -> bool:
+        """Ask the app whether there is such a thing now."""
+        from iac_base.errors import ToolError
+
+        home = self._home
+        function = getattr(home.module, "exists", None)
+        spec = spec_of(function) if function else None
+        try:
+            if function is not None and spec is not None and spec.event == "coredoex":
+                return bool(function(self._ref or APPLICATION))
+            home.function("get")(target=[self._child("class")])
+        except ToolError as error:
+            if error.type != "NOT_FOUND":
+                raise
+            return False
+        return True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name} is no variable; a property is changed by .{name}.set(value)")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Specifier):
+            return NotImplemented
+        return self._home is other._home and self._ref == other._ref
+
+    def __hash__(self) -> int:
+        return hash(self._ref)
+
+    def __str__(self) -> str:
+        """Return the reference as the tools take it."""
+        return self._ref or APPLICATION
+
+    def __repr__(self) -> str:
+        """Return the line of JavaScript that names it."""
+        from iac_base.errors import InvalidParameterError
+        from iac_base.text import text_literal
+        from iac_runtime.language.reader import AppReader
+        from iac_runtime.language.text import steps_text
+
+        home = self._home
+        root = f"Application({text_literal(home.module.APP.id)})"
+        try:
+            return steps_text(AppReader(home.tables).reference(self._ref).steps, root)
+        except InvalidParameterError:
+            return f"{root}.{self._ref}"
+
+
+class Readable(Specifier, Generic[T_co]):
+    """What `read` can read."""
+
+    __slots__ = ()
+
+    @property
+    def _single(self) -> bool:
+        """Say whether its own reference reads it, alone or among others."""
+        return True
+
+    def _read(self) -> T_co:
+        """Read it: one exchange."""
+        raise NotImplementedError
+
+    def _taken(self, answer: Any) -> T_co:
+        """Return the answer to a read in its type."""
+        raise NotImplementedError
+
+
+class PropertyValue(Readable[T_co]):
+    """A property of an object: call it to read."""
+
+    __slots__ = ("_name", "_owner")
+
+    def __init__(self, owner: "Object", name: str) -> None:
+        super().__init__(owner._child(name))
+        object.__setattr__(self, "_owner", owner)
+        object.__setattr__(self, "_name", name)
+
+    _owner: "Object"
+    _name: str
+
+    @property
+    def _home(self) -> AppObjects:
+        return home_of(type(self._owner))
+
+    def _read(self) -> T_co:
+        get = self._home.function("get")
+        if self._single:
+            return self._taken(get(target=self._ref))
+        rows = get(target=str(self._owner), properties=[self._name])
+        return self._taken(next(iter(rows.values())))
+
+    def get(self) -> T_co:
+        """Read it: one exchange."""
+        return self._read()
+
+    __call__ = get
+
+    @property
+    def _single(self) -> bool:
+        from iac_runtime.language.terms import object_classes
+
+        # Read by its own reference an object answers all that it has.
+        return object_classes(self._kind(), self._home.tables) == ()
+
+    def _taken(self, answer: Any) -> T_co:
+        return cast(T_co, made(self._home, answer, self._kind()))
+
+    def _kind(self) -> str:
+        home = self._home
+        term = home.terms.get(type(self._owner), APPLICATION)
+        row = home.tables.find_property(term, self._name)
+        return row.type if row is not None else "any"
+
+
+class RwPropertyValue(PropertyValue[T]):
+    """A property that can be set."""
+
+    __slots__ = ()
+
+    def set(self, value: T, /) -> None:
+        """Give the property another value."""
+        _set(self._owner, self._name, value)
+
+
+class Object(Specifier):
+    """An object of an app."""
+
+    __slots__ = ()
+
+    def get(self) -> Any:
+        """Read all of its properties: a row by their names here."""
+
+        found = self._home.function("get")(target=str(self))
+        if not isinstance(found, dict):
+            return made(self._home, found, "any")
+        return row(type(self), found)
+
+
+class TextObject(Object, Readable[str]):
+    """Text with parts: words, paragraphs. Call it to read the text."""
+
+    __slots__ = ()
+
+    def _read(self) -> str:
+        return self._taken(self._home.function("get")(target=self._ref))
+
+    def __call__(self) -> str:
+        """Read the text."""
+        return self._read()
+
+    if not TYPE_CHECKING:
+        # A class that inherits from one with a row says so of its `get`.
+        get = __call__
+
+    def _taken(self, answer: Any) -> str:
+        return cast(str, answer)
+
+
+class Replaceable(Specifier, Generic[T_contra]):
+    """What a property holds that can be set."""
+
+    __slots__ = ("_place",)
+
+    _place: tuple[Object, str]
+    """The owner and the JavaScript name of the property."""
+
+    def set(self, value: T_contra, /) -> None:
+        """Put another object, or text, into the property."""
+        _set(*self._place, value)
+
+
+def _set(owner: Object, name: str, value: object) -> None:
+
+    home_of(type(owner)).function("set")(target=str(owner), properties={name: sent(value)})
+
+
+@overload
+def read(a: Readable[A], /) -> tuple[A]: ...
+@overload
+def read(a: Readable[A], b: Readable[B], /) -> tuple[A, B]: ...
+@overload
+def read(a: Readable[A], b: Readable[B], c: Readable[D], /) -> tuple[A, B, D]: ...
+@overload
+def read(
+    a: Readable[A], b: Readable[B], c: Readable[D], d: Readable[E], /
+) -> tuple[A, B, D, E]: ...
+@overload
+def read(
+    a: Readable[A], b: Readable[B], c: Readable[D], d: Readable[E], e: Readable[F], /
+) -> tuple[A, B, D, E, F]: ...
+@overload
+def read(*values: Readable[T]) -> tuple[T, ...]: ...
+def read(*values: Readable[Any]) -> tuple[Any, ...]:
+    """Read several values, up to 100 of an app in one exchange; of several apps one each.
+
+    A property that can hold objects of several classes is read by itself.
+
+    Raises:
+        ToolError: One of them cannot be read; the first error is told.
+    """
+    found: dict[int, Any] = {}
+    groups: dict[AppObjects, list[int]] = {}
+    for place, value in enumerate(values):
+        if value._single:
+            groups.setdefault(value._home, []).append(place)
+        else:
+            found[place] = value._read()
+    for home, places in groups.items():
+        rows = home.function("get")(target=[values[place]._ref for place in places])
+        for place, row in zip(places, rows, strict=True):
+            if "error" in row:
+                raise _error(row["error"])
+            found[place] = values[place]._taken(row["value"])
+    return tuple(found[place] for place in range(len(values)))
+
+
+def _error(facts: Mapping[str, Any]) -> "ToolError":
+    """Return the error that a row of a read carries."""
+    from iac_base.errors import ToolError
+
+    more: dict[str, Any] = {key: value for key, value in facts.items() if key not in _SAID}
+    return ToolError(facts["type"], facts["message"], facts.get("suggestion", ""), **more)
+
+
+_TUPLES: Final[Mapping[str, type[Any]]] = {"color": Color, "RGB color": Color, "point": Point}
+
+
+def sent(value: Any) -> Any:
+    """Return a value as the tools take it: an object as its reference, a rectangle by its sides."""
+    if isinstance(value, Specifier):
+        return value._sent()
+    if isinstance(value, Rect):
+        return value._asdict()
+    if isinstance(value, Criterion):
+        return value._name
+    if isinstance(value, type) and issubclass(value, Object):
+        return home_of(value).terms.get(value, value.__name__)
+    if isinstance(value, list | tuple | set | frozenset):
+        return [sent(part) for part in value]
+    if isinstance(value, dict):
+        return {key: sent(part) for key, part in value.items()}
+    return value
+
+
+def made(home: AppObjects, value: Any, kind: str) -> Any:
+    """Return an answer of the type `kind` (the grammar of `Param.type`) as Python has it."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    from iac_runtime.gate.results import RefText
+    from iac_runtime.types import parse_type
+
+    if isinstance(value, RefText):
+        return object_named(home, value)
+    kinds = parse_type(kind)
+    if isinstance(value, str):
+        from pathlib import Path
+
+        files = any(_is_file(one.name) for one in kinds)
+        return Path(value) if files and value.startswith("/") else value
+    if isinstance(value, list):
+        single = next((_TUPLES[one.name] for one in kinds if one.name in _TUPLES), None)
+        if single and len(value) == len(single._fields) and not isinstance(value[0], list | dict):
+            return single(*value)
+        inner = " | ".join(one.name for one in kinds if one.many) or kind
+        return [made(home, part, inner) for part in value]
+    if isinstance(value, dict):
+        return _record(home, value, [one.name for one in kinds])
+    return value
+
+
+def _is_file(name: str) -> bool:
+    from iac_runtime.types import find_type
+
+    found = find_type(name)
+    return found is not None and found.reading == "file"
+
+
+def object_named(home: AppObjects, text: str) -> "Object":
+    """Return the object that an answer names."""
+    from iac_runtime.language.reader import AppReader
+
+    found = AppReader(home.tables, strict=False).reference(text)
+    known = [term for term in found.classes or () if term in home.objects]
+    if not known:
+        other: type[Object] = type("Object", (Object,), {"__module__": home.name})
+        return other(text)
+    return home.class_of(known[0])("" if known[0] == text == APPLICATION else text)
+
+
+def _record(home: AppObjects, value: dict[str, Any], names: list[str]) -> Any:
+    if set(value) == {"x", "y", "width", "height"}:
+        return Rect(**value)
+    if set(value) == {"x", "y"}:
+        return Point(**value)
+    rows = [row for name in names if name in home.tables.records
+            for row in home.tables.records[name].properties]  # fmt: skip
+    kinds = {home.fields.get(row.jxa, row.jxa): row.type for row in rows}
+    return {
+        (name := home.fields.get(key, key)): made(home, part, kinds.get(name, "any"))
+        for key, part in value.items()
+    }
+
+
+def row(owner: type[Object], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of an object by their Python names; `found` is by the dictionary's."""
+    from iac_base.words import fold
+
+    home = home_of(owner)
+    names, term = home.python_names(owner), home.terms.get(owner, APPLICATION)
+    result = {}
+    for label, value in found.items():
+        prop = home.tables.find_property(term, label)
+        name = names.get(fold(label))
+        if name is not None:
+            result[name] = made(home, value, prop.type if prop is not None else "any")
+    return result

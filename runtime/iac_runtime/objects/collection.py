@@ -1,0 +1,262 @@
+"""Collections: the elements of an object, all or filtered, by position, name or id."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar, overload
+
+from iac_runtime.objects.base import Object, Specifier, object_named, row, sent
+from iac_runtime.objects.conditions import Condition
+from iac_runtime.objects.rows import Rows
+
+T = TypeVar("T", bound=Object)
+
+_FIRST: Final = 100
+_GROWTH: Final = 10
+"""Objects that an iteration asks for at first, and by how much more each time after."""
+
+
+class _Part(NamedTuple):
+    """Which of the elements are meant: those that pass `where`, from `start` up to `stop`."""
+
+    where: dict[str, Any] | None = None
+    start: int = 0
+    stop: int | None = None
+
+    @property
+    def limit(self) -> int | None:
+        """How many there are at most."""
+        return None if self.stop is None else max(self.stop - self.start, 0)
+
+
+class Items(Specifier, Generic[T]):
+    """The elements of one class that an object contains; nothing is sent until they are read."""
+
+    __slots__ = ("_base", "_name", "_of", "_part", "_term")
+
+    _base: str
+    _of: str
+    _name: str
+    _term: str
+    _part: _Part
+
+    def __init__(self, of: str, name: str, term: str, part: _Part = _Part()) -> None:  # noqa: B008
+        text = Specifier(of)._child(name)
+        if part.where is not None:
+            text += f".whose({_literal(part.where)})"
+        # No tool takes a slice as a reference: what is done to one is done to its objects.
+        cut = f".slice({part.start}, {part.stop})" if part.start or part.stop is not None else ""
+        super().__init__(text + cut)
+        rows = (("_of", of), ("_name", name), ("_term", term), ("_part", part), ("_base", text))
+        for key, value in rows:
+            object.__setattr__(self, key, value)
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, item: object) -> type[Self]:
+            # `class Notes(Items[Note])` costs a start no more than a plain class.
+            return cls
+
+    @overload
+    def __getitem__(self, key: int | str) -> T: ...
+    @overload
+    def __getitem__(self, key: "slice[Any, Any, Any]") -> Self: ...
+    @overload
+    def __getitem__(self, key: Condition[T]) -> Self: ...
+    def __getitem__(self, key: "int | str | slice[Any, Any, Any] | Condition[T]") -> T | Self:
+        if isinstance(key, Condition):
+            return self._with(_both(self._whole("filter").where, key.where))
+        if isinstance(key, slice):
+            return self._slice(key)
+        if isinstance(key, str):
+            return self._one(f"[{_quoted(key)}]")
+        if isinstance(key, bool):
+            raise TypeError(
+                "This is no condition of a property: begin it with its or with the class"
+            )
+        part = self._part
+        if key < 0 and part.stop is not None:
+            raise _refused("A slice has no position from its end; count from 0.")
+        if part.stop is not None and key >= part.stop - part.start:
+            raise IndexError(f"{self!r} has no position {key}")
+        return self._one(f"[{key if key < 0 else part.start + key}]")
+
+    def by_id(self, ident: str | int, /) -> T:
+        """Return the one with this id."""
+        self._whole("by_id")
+        return self._one(f".byId({_quoted(ident) if isinstance(ident, str) else ident})")
+
+    @property
+    def first(self) -> T:
+        """The first one."""
+        return self[0]
+
+    @property
+    def last(self) -> T:
+        """The last one."""
+        return self[-1]
+
+    def count(self) -> int:
+        """Ask how many there are."""
+        part = self._part
+        found: int = self._home.function("count")(**self._where())
+        end = found if part.stop is None else min(found, part.stop)
+        return max(end - part.start, 0)
+
+    def get(self) -> list[T]:
+        """Return the objects that are there now, each by its id where the app has ids."""
+        return list(self._objects(self._rows([], self._part.start, self._part.limit)))
+
+    def __iter__(self) -> Iterator[T]:
+        """Yield the objects, asked for in batches; each is named by its id where it has one."""
+        size, part = _FIRST, self._part
+        at = part.start
+        while part.stop is None or at < part.stop:
+            wanted = size if part.stop is None else min(size, part.stop - at)
+            rows = self._rows([], at, wanted)
+            yield from self._objects(rows)
+            if len(rows) < wanted:
+                return
+            at, size = at + wanted, size * _GROWTH
+
+    def _select(
+        self,
+        *names: str,
+        order: Sequence[str] = (),
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> Rows[T, Any]:
+        """Read some properties of all of them: one event a property, whatever their number.
+
+        Args:
+            names: What to read; name and id where nothing is named.
+            order: What to sort by, `-name` for descending.
+            limit: The most rows.
+            offset: Rows to skip before them.
+        """
+
+        held = self._held
+        known = self._home.members(held)
+        start, most = self._part.start + offset, self._part.limit
+        if most is not None:
+            most = max(most - offset, 0)
+            limit = most if limit is None else min(limit, most)
+        columns = [_known(name, known) for name in names] or None
+        by = ["-" * one.startswith("-") + _known(one.lstrip("-"), known) for one in order]
+        found = self._rows(columns, start, limit, by)
+        objects = list(self._objects(found))
+        rows = []
+        for one in found:
+            cells = row(held, {key: value for key, value in one.items() if key != "ref"})
+            rows.append({name: cells[name] for name in names} if names else cells)
+        return Rows(rows, objects)
+
+    def _make(self, **values: Any) -> T:
+        """Make one there, with these properties; return it."""
+
+        home, held = self._home, self._held
+        self._whole("make")
+        known = home.members(held)
+        properties = {known[key]: sent(value) for key, value in values.items() if key in known}
+        more = {key: sent(value) for key, value in values.items() if key not in known}
+        if self._of:
+            more["at"] = self._of
+        text = home.function("make")(element=self._term, properties=properties or None, **more)
+        return object_named(home, text)  # type: ignore[return-value]
+
+    if not TYPE_CHECKING:
+        # Each generated collection says which names and values these take.
+        select, make = _select, _make
+
+    def __bool__(self) -> bool:
+        raise TypeError("Ask the app: .exists() or .count()")
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        # Nothing is fetched that was not asked for: rows are shown by `select`.
+        return f"<code>{escape(repr(self))}</code>"
+
+    @property
+    def _held(self) -> type[Object]:
+        return self._home.class_of(self._term)
+
+    def _sent(self) -> Any:
+        return str(self) if self._base == self._ref else [str(one) for one in self.get()]
+
+    def _one(self, key: str) -> T:
+        found: Any = self._held(f"{self._base}{key}")
+        return found  # type: ignore[no-any-return]
+
+    def _with(self, where: dict[str, Any] | None, start: int = 0, stop: int | None = None) -> Self:
+        return type(self)(self._of, self._name, self._term, _Part(where, start, stop))
+
+    def _slice(self, key: "slice[Any, Any, Any]") -> Self:
+        start, stop = key.start or 0, key.stop
+        if key.step not in (None, 1) or start < 0 or (stop is not None and stop < 0):
+            raise _refused("A slice counts from 0, one by one: [20:40].")
+        part = self._part
+        ends = [one for one in (part.stop, None if stop is None else part.start + stop)
+                if one is not None]  # fmt: skip
+        return self._with(part.where, part.start + start, min(ends, default=None))
+
+    def _whole(self, what: str) -> _Part:
+        if self._part.start or self._part.stop is not None:
+            raise _refused(f"A slice has no {what}; use it before the slice.")
+        return self._part
+
+    def _where(self) -> dict[str, Any]:
+        where = self._part.where
+        return {"element": self._term, "of": self._of or None, "where": where and sent(where)}
+
+    def _rows(
+        self,
+        columns: list[str] | None,
+        start: int,
+        limit: int | None,
+        order: Sequence[str] = (),
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._home.function("list")(
+            **self._where(),
+            properties=columns,
+            order=list(order) or None,
+            offset=start or None,
+            limit=limit,
+        )
+        return found
+
+    def _objects(self, rows: list[dict[str, Any]]) -> Iterator[T]:
+        held: Any = self._held
+        return (held(str(one["ref"])) for one in rows)
+
+
+def _literal(where: dict[str, Any]) -> str:
+    """Return a filter as it stands in a reference."""
+    import json
+
+    from iac_runtime.tools.checking import taken
+
+    return json.dumps(taken(sent(where)), ensure_ascii=False)
+
+
+def _both(one: dict[str, Any] | None, other: dict[str, Any]) -> dict[str, Any]:
+    return other if one is None else {"and": [one, other]}
+
+
+def _known(name: str, members: Mapping[str, str]) -> str:
+    """Return the JavaScript name of a property."""
+    if name not in members:
+        from iac_base.errors import near_text, quoted
+
+        raise _refused(f"{quoted(name)} is no property.", near_text(name, list(members)))
+    return members[name]
+
+
+def _quoted(text: str) -> str:
+    from iac_base.text import text_literal
+
+    return text_literal(text)
+
+
+def _refused(message: str, suggestion: str = "") -> Exception:
+    from iac_base.errors import InvalidParameterError
+
+    return InvalidParameterError(message, suggestion)

@@ -1,0 +1,165 @@
+"""What a generated class is made of: a descriptor for each property and each kind of element.
+
+On an object a property is a value to call, or the object that it holds; on the class it is a
+field to compare in a filter.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar, overload
+
+from iac_runtime.objects.base import Object, PropertyValue, Replaceable, RwPropertyValue
+from iac_runtime.objects.collection import Items
+from iac_runtime.objects.conditions import Criterion
+from iac_runtime.objects.home import AppObjects, home_of
+
+__all__ = ["Elements", "One", "Prop", "RwOne", "RwProp", "RwTextOne", "TextOne", "type_names"]
+
+C = TypeVar("C", bound=Items[Any])
+O = TypeVar("O", bound=Object)  # noqa: E741
+S = TypeVar("S", bound=Object)
+T = TypeVar("T")
+
+
+class _Member:
+    """A property or the elements of a class; `name` is the one that JavaScript has for it."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Prop(_Member, Generic[T]):
+    """A property that can be read."""
+
+    __slots__ = ()
+
+    @overload
+    def __get__(self, instance: None, owner: type[O]) -> Criterion[O, T]: ...
+    @overload
+    def __get__(self, instance: Object, owner: Any) -> PropertyValue[T]: ...
+    def __get__(self, instance: Object | None, owner: Any) -> Criterion[Any, T] | PropertyValue[T]:
+        return Criterion(self.name) if instance is None else PropertyValue(instance, self.name)
+
+
+class RwProp(Prop[T]):
+    """A property that can be read and set."""
+
+    __slots__ = ()
+
+    @overload
+    def __get__(self, instance: None, owner: type[O]) -> Criterion[O, T]: ...
+    @overload
+    def __get__(self, instance: Object, owner: Any) -> RwPropertyValue[T]: ...
+    def __get__(
+        self, instance: Object | None, owner: Any
+    ) -> Criterion[Any, T] | RwPropertyValue[T]:
+        return Criterion(self.name) if instance is None else RwPropertyValue(instance, self.name)
+
+
+class _Holder(_Member, Generic[S]):
+    """A property that holds an object of the class `term`."""
+
+    __slots__ = ("term",)
+    writes = False
+
+    def __init__(self, name: str, term: str) -> None:
+        super().__init__(name)
+        self.term = term
+
+    def held(self, instance: Object) -> S:
+        """Return the object that the property of `instance` holds."""
+        home = home_of(type(instance))
+        kind = _settable(home, self.term) if self.writes else home.class_of(self.term)
+        found: Any = kind(instance._child(self.name))
+        if self.writes:
+            object.__setattr__(found, "_place", (instance, self.name))
+        return found  # type: ignore[no-any-return]
+
+
+_with_set: Final[dict[type[Object], type[Object]]] = {}
+
+
+def _settable(home: AppObjects, term: str) -> type[Object]:
+    """Return the class `term` for a property that can be set; it differs by `set` alone."""
+    held = home.class_of(term)
+    if held not in _with_set:
+        made: type[Object] = type(held.__name__, (held, Replaceable), {"__module__": home.name})
+        home.terms[made] = term
+        _with_set[held] = made
+    return _with_set[held]
+
+
+class One(_Holder[S]):
+    """A property that holds an object."""
+
+    __slots__ = ()
+
+    @overload
+    def __get__(self, instance: None, owner: type[O]) -> Criterion[O, Object]: ...
+    @overload
+    def __get__(self, instance: Object, owner: Any) -> S: ...
+    def __get__(self, instance: Object | None, owner: Any) -> Criterion[Any, Object] | S:
+        return Criterion(self.name) if instance is None else self.held(instance)
+
+
+class RwOne(One[S]):
+    """A property that holds an object and can be set to another."""
+
+    __slots__ = ()
+    writes = True
+
+
+class TextOne(_Holder[S]):
+    """A property that holds text with parts (words, paragraphs); in a filter it is its text."""
+
+    __slots__ = ()
+
+    @overload
+    def __get__(self, instance: None, owner: type[O]) -> Criterion[O, str]: ...
+    @overload
+    def __get__(self, instance: Object, owner: Any) -> S: ...
+    def __get__(self, instance: Object | None, owner: Any) -> Criterion[Any, str] | S:
+        return Criterion(self.name) if instance is None else self.held(instance)
+
+
+class RwTextOne(TextOne[S]):
+    """Text with parts that can be replaced."""
+
+    __slots__ = ()
+    writes = True
+
+
+class Elements(_Member, Generic[C]):
+    """The objects of the class `term` that an object contains."""
+
+    __slots__ = ("term",)
+
+    def __init__(self, name: str, term: str) -> None:
+        super().__init__(name)
+        self.term = term
+
+    @overload
+    def __get__(self, instance: None, owner: Any) -> "Elements[C]": ...
+    @overload
+    def __get__(self, instance: Object, owner: Any) -> C: ...
+    def __get__(self, instance: Object | None, owner: Any) -> "Elements[C] | C":
+        if instance is None:
+            return self
+        many = home_of(type(instance)).items_of(self.term)
+        found: C = many(instance._ref, self.name, self.term)
+        return found
+
+
+def type_names(module: str, names: list[str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a generated module: names that only type checkers know.
+
+    Rows and literals cost time to make and are never looked into; at run time they are `Any`.
+    """
+
+    def find(name: str) -> Any:
+        if name in names:
+            return Any
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return find

@@ -1,0 +1,242 @@
+"""What apps do of themselves: `habits.toml`, carried out on a world.
+
+Facts are of Apple's dictionaries and guides and of users' accounts; which error an app answers is
+inferred, to be confirmed on a Mac.
+"""
+
+import random
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_simulator.errors import EventRefusedError
+from iac_simulator.filters import comparable
+from iac_simulator.follow import refer
+from iac_simulator.new_objects import (
+    NewObjectPlace,
+    VerbCall,
+    identify,
+    insert,
+    nodes_of,
+    object_at,
+)
+from iac_simulator.scenario import InjectedFault
+from iac_simulator.values import UNDEFINED, notation, parse, stored
+from iac_simulator.world import AppWorld, Data, WorldObject
+
+_MODIFIED: Final = ("modification date", "date modified", "stamp date")
+_SAVING: Final = ("yes", "no")
+_PATIENCE: Final = 120.0
+"""Seconds that an event waits for its answer, if the script says nothing."""
+
+Row = Mapping[str, Any]
+
+
+@cache
+def _habits() -> Mapping[str, Any]:
+    text = Path(__file__).with_name("habits.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def _rows(kind: str, tables: Tables, term: str | None = None) -> Iterator[Row]:
+    """Yield the rows of a kind that speak of an app, and of the class `term` or one above it."""
+    for row in _habits()[kind]:
+        if tables.app.id not in row["app"]:
+            continue
+        if term is None or (row["class"] in tables.classes and tables.descends(term, row["class"])):
+            yield row
+
+
+def idle_seconds(world: AppWorld) -> float:
+    """Return after how many seconds without an event the app ends by itself; 0 for never."""
+    said = _habits()["idle"].get(world.tables.app.id, 0)
+    found = world.data.get(said, 300) if isinstance(said, str) else said
+    return float(found) if isinstance(found, int | float) else 0.0
+
+
+def asks_person(call: VerbCall, event: str) -> bool:
+    """Say whether an event asks a person what becomes of a changed document."""
+    if not any(row["event"] == event for row in _habits()["dialog"]):
+        return False
+    world, direct = call.world, call.direct
+    if call.named.get("saving") in _SAVING:
+        return False
+    nodes = nodes_of(world, world.reference(()) if direct is None else direct)
+    inner = (found for node in nodes for found in (node, *world.descendants(node)))
+    return any(node.data.get("modified") is True for node in inner)
+
+
+def ask_person(call: VerbCall, event: str, how: str, struck: list[InjectedFault]) -> None:
+    """Let a person answer, if the event asks one: -128 cancelled, -1712 nobody came in time."""
+    if how in ("wait", "cancel") and asks_person(call, event):
+        if how == "wait":
+            struck.append(InjectedFault(delay=call.timeout or _PATIENCE))
+        raise EventRefusedError(-1712 if how == "wait" else -128)
+
+
+def steps(call: VerbCall, event: str) -> tuple[bool, Any]:
+    """Carry out what the app does at `event`: (whether it has a habit, its answer)."""
+    world = call.world
+    for row in _rows("step", world.tables):
+        if row["event"] != event or not _fits(call, row):
+            continue
+        nodes = nodes_of(world, call.direct) if row.get("on") == "direct" else [world.root]
+        for node in nodes:
+            if "advance" in row:
+                _advance(world, node, row)
+            if "move" in row:
+                node = _moved(world, node, row)
+            _set(call, node.data, row.get("set", {}))
+        if "keep" in row and "answer" not in row:
+            world.data.setdefault("@kept", {})[row["keep"]] = stored(call.direct)
+        return True, _value(call, row["answer"], row) if "answer" in row else UNDEFINED
+    return False, UNDEFINED
+
+
+def _fits(call: VerbCall, row: Row) -> bool:
+    world = call.world
+    if "direct" in row:
+        terms = [node.term for node in nodes_of(world, call.direct)] if call.direct else []
+        return bool(terms) and world.tables.descends(terms[0], row["direct"])
+    wanted = row.get("when", {})
+    return all(world.data.get(name) == value for name, value in wanted.items())
+
+
+def _advance(world: AppWorld, node: WorldObject, row: Row) -> None:
+    """Let a property name the next object of its list; past the end it names none."""
+    named = node.data.pop(row["advance"], None)
+    now = refer(world, named["ref"]) if isinstance(named, dict) and "ref" in named else None
+    if now is None or now.home is None:
+        return
+    home = now.home
+    at = next(i for i, data in enumerate(home.items) if data is now.data) + row.get("by", 1)
+    if 0 <= at < len(home.items):
+        found = world.held_at(home.owner, home.plural, at)
+        node.data[row["advance"]] = {"ref": notation(found.chain)}
+
+
+def _moved(world: AppWorld, node: WorldObject, row: Row) -> WorldObject:
+    """Put an object into another collection, with what its new class knows of it.
+
+    Where the world has no such place, the object goes all the same.
+    """
+    chain, term = parse(row["move"]), row["as"]
+    if node.home is None:
+        raise EventRefusedError(-1708)
+    node.home.items[:] = [data for data in node.home.items if data is not node.data]
+    owner = refer(world, notation(chain[:-1]))
+    if owner is None:
+        return node
+    known = {prop.jxa for prop in world.tables.properties(term)} - {"id"}
+    known |= {world.tables.classes[row.term].plural for row in world.tables.elements(term)}
+    data: Data = {key: value for key, value in node.data.items() if key in known}
+    identify(world, term, data)
+    made = insert(world, NewObjectPlace(owner, chain[-1].value), term, data)
+    return object_at(world, made.chain)
+
+
+def _set(call: VerbCall, data: Data, values: Row) -> None:
+    for name, value in values.items():
+        found = _value(call, value, values)
+        if found is UNDEFINED:
+            data.pop(name, None)
+        else:
+            data[name] = found
+
+
+def _value(call: VerbCall, value: Any, row: Row) -> Any:
+    """Return the value that a row means, as a world keeps it; UNDEFINED for nothing."""
+    world = call.world
+    word = value[1:] if isinstance(value, str) and value.startswith("@") else None
+    if word == "now":
+        return {"date": call.now}
+    if word == "kept":
+        return world.data.get("@kept", {}).get(row["keep"], "")
+    if word == "random":
+        return _random(call)
+    if word is not None and word.startswith("direct"):
+        [node, *_] = nodes_of(world, call.direct)
+        return {"ref": notation(node.chain) + word.removeprefix("direct")}
+    if word is not None and word.startswith("first "):
+        term = word.removeprefix("first ")
+        nodes = world.descendants(world.root)
+        found = next((n for n in nodes if world.tables.descends(n.term, term)), None)
+        return {"ref": notation(found.chain)} if found else UNDEFINED
+    return UNDEFINED if word == "nothing" else value
+
+
+def _random(call: VerbCall) -> int | float:
+    """Return a random number as Standard Additions does: whole where the bounds are whole.
+
+    The same world gives the same numbers.
+    """
+    data, named = call.world.data, call.named
+    data["@next"] = seed = int(data.get("@next", 1)) + 1
+    chance = random.Random(  # noqa: S311 - the app's number, nothing secret
+        named.get("withSeed", seed)
+    )
+    most = call.direct if isinstance(call.direct, int | float) else named.get("to")
+    least = named.get("from", 0)
+    if most is None:
+        most = 100 if "from" in named else 1.0
+    if isinstance(least, int) and isinstance(most, int):
+        return chance.randint(min(least, most), max(least, most))
+    return chance.uniform(least, most)
+
+
+def followed(call: VerbCall, node: WorldObject, name: str) -> None:
+    """Change what changes with the property `name` of an object, and the dates of all around it.
+
+    Raises:
+        EventRefusedError: What the app cannot have so; the property keeps its new value.
+    """
+    tables = call.world.tables
+    if node.term in tables.classes:
+        for row in _rows("follow", tables, node.term):
+            value = node.data.get(name)
+            if row["property"] == name and (value == row.get("value", value)) and value is not None:
+                _set(call, node.data, row["set"])
+    touched(call, node, name)
+
+
+def touched(call: VerbCall, node: WorldObject | None, name: str = "") -> None:
+    """Move the modification dates of an object and its holders; mark documents as changed."""
+    tables = call.world.tables
+    while node is not None and node.term != APPLICATION:
+        for prop in tables.properties(node.term) if node.term in tables.classes else ():
+            if prop.term in _MODIFIED and prop.jxa != name:
+                node.data[prop.jxa] = {"date": call.now}
+            elif prop.jxa == "modified" and "document" in node.term:
+                node.data["modified"] = True
+        node = node.owner
+
+
+def allowed(
+    world: AppWorld, owner: WorldObject, term: str, data: Data, *, new: bool = False
+) -> None:
+    """Refuse an object that its holder cannot have: a name that is taken, an end before a start.
+
+    Raises:
+        EventRefusedError: With the number of the row.
+    """
+    if term not in world.tables.classes:
+        return
+    for row in _rows("order", world.tables, term):
+        first, last = (comparable(data.get(row[key])) for key in ("first", "last"))
+        if first is not None and last is not None and last < first:
+            raise EventRefusedError(row["error"])
+    for row in _rows("unique", world.tables, term):
+        taken = {
+            (world.name_of(other.data) or "").casefold()
+            for other in world.listed(owner)
+            if other.data is not data and world.tables.descends(other.term, row["class"])
+        }
+        name = world.name_of(data)
+        if name is not None and name.casefold() in taken:
+            raise EventRefusedError(row["error"])
+        if new and name is None and "untitled" in row:
+            numbered = (f"{row['untitled']} {number}" for number in range(2, len(taken) + 3))
+            data["name"] = next(name for name in (row["untitled"], *numbered) if name not in taken)
