@@ -11,23 +11,19 @@ import json
 import pickle
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from itertools import groupby
-from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
 from iac_gen.render import objects_module
 from iac_gen.surface import (
-    LevelFall,
     Row,
     Surface,
     event_of,
-    falls,
     read_level,
     read_row,
     read_sent,
@@ -38,7 +34,7 @@ from iac_gen.text import cleaned
 from iac_runtime.types import TYPES
 
 FORMAT = 1
-_APP_ROW = ("id", "name", "kind", "digest", "tools")
+APP_ROW = ("id", "name", "kind", "digest", "tools")
 _TOOL_ROW = ("module", "function", "level", "ceiling", "digest")
 HINT_LENGTH = 120
 SEARCH_WORDS = "anthropic/searchHint"
@@ -52,9 +48,6 @@ MAX_ENTRY = 8_000
 CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"
 LOCK = "tools.lock"
-_TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
-"""The kinds of `surface.terms`, in the order of the lock."""
-
 _OPEN = 64
 """Apps that stay unpacked: those of a usual build."""
 
@@ -127,27 +120,6 @@ def _unpacked(content: bytes) -> AppFiles:
     return app
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Files(Mapping[str, str]):
-    """The files of a folder, name -> text; a text is made when it is asked for, or in pieces."""
-
-    makers: Mapping[str, Callable[[], Iterable[str]]] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> str:
-        return "".join(self.makers[name]())
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.makers)
-
-    def __len__(self) -> int:
-        return len(self.makers)
-
-
-def pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
-    """Return the text of a file in pieces, so that a large one is never whole in memory."""
-    return files.makers[name]() if isinstance(files, Files) else (files[name],)
-
-
 @dataclass(frozen=True, slots=True)
 class Previous:
     """What an earlier build left in the folder; `locked` is the reviewed surface of each app."""
@@ -186,14 +158,14 @@ class Previous:
                 if not is_app_key(key):
                     raise ValueError(f"{key!r} is no key of an app")
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
-                _picked(row, _APP_ROW)
+                picked(row, APP_ROW)
                 apps[key] = AppFiles(
                     key,
                     {**row, "identity": locked["apps"][key]["identity"]},
                     locked["apps"][key]["version"],
                     {
                         name: {
-                            **_picked(data["tools"][name], _TOOL_ROW),
+                            **picked(data["tools"][name], _TOOL_ROW),
                             "event": str(locked["tools"].get(name, {}).get("event", "")),
                             "sent": read_sent(locked.get("sent", {}).get(name)),
                         }
@@ -216,7 +188,7 @@ def _reviewed(row: Mapping[str, Any]) -> Row:
     return Row((event,) if event else (), levels, tuple(row.get("sent", ())))
 
 
-def _picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return what `row` has under `keys`; a KeyError says which of them it lacks."""
     return {key: row[key] for key in keys}
 
@@ -334,103 +306,3 @@ def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
 def app_modules(key: str) -> tuple[str, str]:
     """Return the files of an app: its tools, and its objects."""
     return f"{key}.py", f"{objects_module(key)}.py"
-
-
-def assemble(
-    apps: Iterable[HeldApp], package: str, previous: Previous
-) -> tuple[Files, list[LevelFall]]:
-    """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
-
-    Modules of apps that were kept from an earlier build have no text and stay as they are.
-    """
-    ordered = sorted(apps, key=lambda app: app.key)
-    makers: dict[str, Callable[[], Iterable[str]]] = {
-        name: partial(_text, content)
-        for app in ordered
-        if isinstance(app, Packed)
-        for name, content in app.modules.items()
-    }
-    makers["__init__.py"] = lambda: (package,)
-    makers[LISTING] = lambda: (f"{line}\n" for app in map(unpack, ordered) for line in _lines(app))
-    makers[CATALOGUE] = lambda: _document({"apps": _catalogued(ordered), "tools": _tools(ordered)})
-    # The runtime reads what it needs and stops at the terms.
-    makers[LOCK] = lambda: _document(
-        {
-            "apps": _locked(ordered),
-            "tools": _levels(ordered),
-            "terms": _terms(ordered),
-            "sent": _sent(ordered),
-        }
-    )
-    old = previous.locked
-    found = (falls(old[app.key], unpack(app).surface()) for app in ordered if app.key in old)
-    return Files(makers), [one for rows in found for one in rows]
-
-
-_Rows: TypeAlias = Iterator[tuple[str, Any]]
-
-
-def _text(content: bytes) -> tuple[str]:
-    return (zlib.decompress(content).decode(),)
-
-
-def _lines(app: AppFiles) -> Iterable[str]:
-    return app.lines.values()
-
-
-def _catalogued(apps: Sequence[HeldApp]) -> _Rows:
-    return ((app.key, _picked(unpack(app).row, _APP_ROW)) for app in apps)
-
-
-def _tools(apps: Sequence[HeldApp]) -> _Rows:
-    offset = 0
-    for app in map(unpack, apps):
-        for name, line in app.lines.items():
-            row = app.tools[name]
-            where = {**_picked(row, ("module", "function")), "offset": offset}
-            yield name, {**where, **_picked(row, ("level", "ceiling", "digest"))}
-            offset += len(line.encode()) + 1
-
-
-def _locked(apps: Sequence[HeldApp]) -> _Rows:
-    for app in map(unpack, apps):
-        named = _picked(app.row, ("identity", "name"))
-        yield app.key, {**named, "version": app.version, "digest": app.row["digest"]}
-
-
-def _levels(apps: Sequence[HeldApp]) -> _Rows:
-    for app in map(unpack, apps):
-        for name, row in app.tools.items():
-            event = {"event": row["event"]} if row["event"] else {}
-            yield name, {**_picked(row, ("digest", "level", "ceiling")), **event}
-
-
-def _terms(apps: Sequence[HeldApp]) -> _Rows:
-    # Sorted by name as a whole: a name begins with its kind and the key of its app.
-    for kind in _TERMS:
-        for app in map(unpack, apps):
-            yield from sorted(i for i in (app.terms or {}).items() if i[0].startswith(f"{kind} "))
-
-
-def _sent(apps: Sequence[HeldApp]) -> _Rows:
-    # The names of an app stand together but for those of another whose key goes on after its own.
-    names = sorted((name, at) for at, app in enumerate(apps) for name in app.tools)
-    for at, group in groupby(names, key=itemgetter(1)):
-        tools = unpack(apps[at]).tools
-        yield from ((name, tools[name]["sent"]) for name, _ in group)
-
-
-def _document(tables: Mapping[str, _Rows]) -> Iterator[str]:
-    """Yield JSON with a row a line, so that a change is a line of a diff."""
-    yield f'{{"format": {FORMAT}'
-    for table, rows in tables.items():
-        # What only a build reads is written without spaces: there are thousands of these rows.
-        marks = (",", ":") if table in ("terms", "sent") else None
-        encode = json.JSONEncoder(separators=marks).encode
-        yield f',\n"{table}": {{'
-        comma = ""
-        for key, row in rows:
-            yield f"{comma}\n{json.dumps(key)}: {encode(row)}"
-            comma = ","
-        yield "\n}" if comma else "\n\n}"
-    yield "}\n"

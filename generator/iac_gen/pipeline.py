@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from iac_gen import naming
+from iac_gen.assemble import assemble
 from iac_gen.discover import SourceFile
 from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, deadline
@@ -24,7 +25,7 @@ from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.lower import lower
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import AppIdentity, Claim, assign
-from iac_gen.output import HeldApp, Packed, Previous, app_files, app_modules, assemble, pack, unpack
+from iac_gen.output import HeldApp, Packed, Previous, app_files, app_modules, pack, unpack
 from iac_gen.prove import prove, prove_objects
 from iac_gen.quirks import Decisions, QuirkFile, apply
 from iac_gen.render import Templates, render_module, render_package

@@ -28,21 +28,18 @@ from iac_gen.cli.common import (
 from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
 from iac_gen.output import CATALOGUE, LISTING, LOCK, Previous, app_modules
+from iac_gen.remember import BuildCache, generator_digest, read_cache, write_cache
 from iac_gen.report import AppReport, Report, changes, difference
 from iac_gen.surface import LevelFall
 from iac_gen.text import clean, on_one_line
 from iac_gen.write import (
-    BuildCache,
     alone,
     changed,
     digest_of_files,
-    generator_digest,
-    read_cache,
     read_files,
     read_previous,
     unfinished,
     write,
-    write_cache,
 )
 
 if TYPE_CHECKING:
