@@ -15,7 +15,6 @@ from iac_gen.output import (
     FORMAT,
     LISTING,
     LOCK,
-    AppFiles,
     HeldApp,
     Packed,
     Previous,
@@ -63,18 +62,9 @@ def assemble(
         if isinstance(app, Packed)
         for name, content in app.modules.items()
     }
-    makers["__init__.py"] = lambda: (package,)
-    makers[LISTING] = lambda: (f"{line}\n" for app in map(unpack, ordered) for line in _lines(app))
-    makers[CATALOGUE] = lambda: _document({"apps": _catalogued(ordered), "tools": _tools(ordered)})
-    # The runtime reads what it needs and stops at the terms.
-    makers[LOCK] = lambda: _document(
-        {
-            "apps": _locked(ordered),
-            "tools": _levels(ordered),
-            "terms": _terms(ordered),
-            "sent": _sent(ordered),
-        }
-    )
+    makers["__init__.py"] = partial(iter, (package,))
+    for name, made in ((LISTING, _listing), (CATALOGUE, _catalogue), (LOCK, _lock)):
+        makers[name] = partial(made, ordered)
     old = previous.locked
     found = (falls(old[app.key], unpack(app).surface()) for app in ordered if app.key in old)
     return Files(makers), [one for rows in found for one in rows]
@@ -87,8 +77,18 @@ def _text(content: bytes) -> tuple[str]:
     return (zlib.decompress(content).decode(),)
 
 
-def _lines(app: AppFiles) -> Iterable[str]:
-    return app.lines.values()
+def _listing(apps: Sequence[HeldApp]) -> Iterator[str]:
+    return (f"{line}\n" for app in map(unpack, apps) for line in app.lines.values())
+
+
+def _catalogue(apps: Sequence[HeldApp]) -> Iterator[str]:
+    return _document({"apps": _catalogued(apps), "tools": _tools(apps)})
+
+
+def _lock(apps: Sequence[HeldApp]) -> Iterator[str]:
+    # The runtime reads what it needs and stops at the terms.
+    held = {"apps": _locked(apps), "tools": _levels(apps)}
+    return _document({**held, "terms": _terms(apps), "sent": _sent(apps)})
 
 
 def _catalogued(apps: Sequence[HeldApp]) -> _Rows:
