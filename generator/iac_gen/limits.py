@@ -9,16 +9,17 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 from xml.parsers import expat
 
-from iac_base.files import IrregularFileError, TooLargeError, read_bounded
+from iac_base.files import IrregularFileError, TooLargeError, open_bounded
 
 MAX_BYTES = 4 * 1024 * 1024
-MAX_OUTPUT = 64 * 1024 * 1024
-"""Of one file of an output folder; the listing of 200 apps has 3 MB."""
+MAX_OUTPUT = 256 * 1024 * 1024
+"""Of one file of an output folder; the listing of 200 apps has 3 MB, that of 10,000 has 100."""
 MAX_DEPTH = 64
 MAX_ELEMENTS = 100_000
 MAX_ATTRIBUTES = 64
@@ -54,10 +55,23 @@ def read_file(path: Path, most: int = MAX_BYTES, *, follow: bool = True) -> byte
     Raises:
         LimitError: It is missing, unreadable, no regular file, or too large.
     """
+    with open_file(path, most, follow=follow) as file:
+        content = file.read(most + 1)
+        if len(content) > most:
+            raise TooLargeError(path, len(content), most)
+        return content
+
+
+@contextmanager
+def open_file(
+    path: Path, most: int = MAX_BYTES, *, follow: bool = True
+) -> Iterator[BufferedReader]:
+    """Open a file as `read_file` does, for those who need not have all of it at once."""
     if not follow and path.is_symlink():
         raise LimitError("link", "is a link, which is not followed; remove it")
     try:
-        return read_bounded(path, most, follow=follow)[0]
+        with open_bounded(path, most, follow=follow) as file:
+            yield file
     except (FileNotFoundError, NotADirectoryError, IrregularFileError):
         raise LimitError("missing", "is no file; check the path") from None
     except TooLargeError as error:

@@ -3,25 +3,27 @@
 A folder is whole in itself: modules, `catalogue.json` (tool -> module, function, offset,
 levels, digest), `listing.jsonl` (a finished listing entry a line) and `tools.lock` (which key
 belongs to which app, and what of its surface was reviewed). A build of some apps keeps the others.
+Thousands of apps do not fit in memory: they wait packed, and a file is made when it is asked for.
 """
 
 import hashlib
 import json
+import pickle
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
 from iac_gen.render import objects_module
 from iac_gen.surface import (
-    LevelFall,
     Row,
     Surface,
     event_of,
-    falls,
     read_level,
     read_row,
     read_sent,
@@ -32,7 +34,7 @@ from iac_gen.text import cleaned
 from iac_runtime.types import TYPES
 
 FORMAT = 1
-_APP_ROW = ("id", "name", "kind", "digest", "tools")
+APP_ROW = ("id", "name", "kind", "digest", "tools")
 _TOOL_ROW = ("module", "function", "level", "ceiling", "digest")
 HINT_LENGTH = 120
 SEARCH_WORDS = "anthropic/searchHint"
@@ -46,6 +48,8 @@ MAX_ENTRY = 8_000
 CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"
 LOCK = "tools.lock"
+_OPEN = 64
+"""Apps that stay unpacked: those of a usual build."""
 
 
 class OutputError(GeneratorError):
@@ -65,8 +69,7 @@ class AppFiles:
     tools: Mapping[str, Mapping[str, Any]]
     lines: Mapping[str, str]
     terms: Surface | None
-    source: str | None = None
-    objects: str = ""
+    modules: Mapping[str, str] = field(default_factory=dict)
 
     def renamed(self, names: Mapping[str, str]) -> "AppFiles":
         """Return the same app with its tools called by the values of `names`."""
@@ -85,6 +88,36 @@ class AppFiles:
     def tokens(self) -> int:
         """Approximate tokens of the listing: bytes divided by four."""
         return sum(len(line.encode()) for line in self.lines.values()) // 4
+
+
+class Packed(NamedTuple):
+    """What one app contributes, compressed: `tools` are names, `modules` name -> text."""
+
+    key: str
+    tools: tuple[str, ...]
+    files: bytes
+    modules: Mapping[str, bytes]
+
+
+HeldApp: TypeAlias = AppFiles | Packed
+
+
+def pack(app: AppFiles) -> Packed:
+    """Return `app` as small as it gets; `unpack` takes all of it back but the modules."""
+    modules = {name: zlib.compress(text.encode()) for name, text in app.modules.items()}
+    rest = zlib.compress(pickle.dumps(replace(app, modules={})))
+    return Packed(app.key, tuple(app.tools), rest, modules)
+
+
+def unpack(app: HeldApp) -> AppFiles:
+    """Return an app that may be packed, without its modules."""
+    return _unpacked(app.files) if isinstance(app, Packed) else app
+
+
+@lru_cache(_OPEN)
+def _unpacked(content: bytes) -> AppFiles:
+    app: AppFiles = pickle.loads(zlib.decompress(content))  # noqa: S301 - packed by this build
+    return app
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +158,14 @@ class Previous:
                 if not is_app_key(key):
                     raise ValueError(f"{key!r} is no key of an app")
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
-                _picked(row, _APP_ROW)
+                picked(row, APP_ROW)
                 apps[key] = AppFiles(
                     key,
                     {**row, "identity": locked["apps"][key]["identity"]},
                     locked["apps"][key]["version"],
                     {
                         name: {
-                            **_picked(data["tools"][name], _TOOL_ROW),
+                            **picked(data["tools"][name], _TOOL_ROW),
                             "event": str(locked["tools"].get(name, {}).get("event", "")),
                             "sent": read_sent(locked.get("sent", {}).get(name)),
                         }
@@ -155,13 +188,13 @@ def _reviewed(row: Mapping[str, Any]) -> Row:
     return Row((event,) if event else (), levels, tuple(row.get("sent", ())))
 
 
-def _picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return what `row` has under `keys`; a KeyError says which of them it lacks."""
     return {key: row[key] for key in keys}
 
 
 def app_files(
-    module: Module, identity: str, source: str, objects: str, file: str = ""
+    module: Module, identity: str, modules: Mapping[str, str], file: str = ""
 ) -> tuple[AppFiles, list[Diagnostic]]:
     """Return what a built module contributes, and which entries had to be cut."""
     lines: dict[str, str] = {}
@@ -185,7 +218,7 @@ def app_files(
         "identity": identity,
     }
     tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
-    made = AppFiles(module.key, row, module.version, tools, lines, terms(module), source, objects)
+    made = AppFiles(module.key, row, module.version, tools, lines, terms(module), modules)
     return made, found
 
 
@@ -273,66 +306,3 @@ def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
 def app_modules(key: str) -> tuple[str, str]:
     """Return the files of an app: its tools, and its objects."""
     return f"{key}.py", f"{objects_module(key)}.py"
-
-
-def assemble(
-    apps: Iterable[AppFiles], package: str, previous: Previous
-) -> tuple[dict[str, str], list[LevelFall]]:
-    """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
-
-    Modules of apps that were kept from an earlier build have no source and stay as they are.
-    """
-    ordered = sorted(apps, key=lambda app: app.key)
-    files = {f"{app.key}.py": app.source for app in ordered if app.source is not None}
-    files |= {f"{objects_module(app.key)}.py": app.objects for app in ordered if app.objects}
-    files["__init__.py"] = package
-    offset = 0
-    listing: list[str] = []
-    tools: dict[str, dict[str, Any]] = {}
-    for app in ordered:
-        for name, line in app.lines.items():
-            row = app.tools[name]
-            where = {**_picked(row, ("module", "function")), "offset": offset}
-            tools[name] = {**where, **_picked(row, ("level", "ceiling", "digest"))}
-            listing.append(f"{line}\n")
-            offset += len(line.encode()) + 1
-    files[LISTING] = "".join(listing)
-    catalogued = {app.key: _picked(app.row, _APP_ROW) for app in ordered}
-    files[CATALOGUE] = _document({"apps": catalogued, "tools": tools})
-    locked = {
-        app.key: {
-            **_picked(app.row, ("identity", "name")),
-            "version": app.version,
-            "digest": app.row["digest"],
-        }
-        for app in ordered
-    }
-    rows = {
-        name: {
-            **_picked(row, ("digest", "level", "ceiling")),
-            **({"event": row["event"]} if row["event"] else {}),
-        }
-        for app in ordered
-        for name, row in app.tools.items()
-    }
-    reviewed = sorted(item for app in ordered for item in (app.terms or {}).items())
-    calls = sorted((name, row["sent"]) for app in ordered for name, row in app.tools.items())
-    # The runtime reads what it needs and stops at the terms.
-    files[LOCK] = _document(
-        {"apps": locked, "tools": rows, "terms": dict(reviewed), "sent": dict(calls)}
-    )
-    old = previous.locked
-    return files, [one for app in ordered for one in falls(old.get(app.key, {}), app.surface())]
-
-
-def _document(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return JSON with a row a line, so that a change is a line of a diff."""
-    parts = [f'"format": {FORMAT}']
-    for name, rows in tables.items():
-        # What only a build reads is written without spaces: there are thousands of these rows.
-        marks = (",", ":") if name in ("terms", "sent") else None
-        body = ",\n".join(
-            f"{json.dumps(key)}: {json.dumps(row, separators=marks)}" for key, row in rows.items()
-        )
-        parts.append(f'"{name}": {{\n{body}\n}}')
-    return "{" + ",\n".join(parts) + "}\n"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from iac_gen import naming
+from iac_gen.assemble import assemble
 from iac_gen.discover import SourceFile
 from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, deadline
@@ -24,7 +25,7 @@ from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.lower import lower
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import AppIdentity, Claim, assign
-from iac_gen.output import AppFiles, Previous, app_files, assemble
+from iac_gen.output import HeldApp, Packed, Previous, app_files, app_modules, pack, unpack
 from iac_gen.prove import prove, prove_objects
 from iac_gen.quirks import Decisions, QuirkFile, apply
 from iac_gen.render import Templates, render_module, render_package
@@ -90,7 +91,7 @@ class Representation:
 class _Built:
     """A job's outcome: files and report, or the reasons why there are none."""
 
-    files: AppFiles | None
+    files: HeldApp | None
     report: AppReport | None
     faults: tuple[Diagnostic, ...] = ()
 
@@ -129,13 +130,13 @@ def represent(
 
 def generate(
     inputs: Inputs, progress: Callable[[str], None] = lambda _: None
-) -> tuple[dict[str, str], Report]:
-    """Return the files of the output folder (name -> text) and the report.
+) -> tuple[Mapping[str, str], Report]:
+    """Return the files of the output folder (name -> text, `output.Files`) and the report.
 
     `progress` is called with the name of each app when it is done. An app that cannot be
     read, or whose module does not pass its proof, is left out; what the folder has of it stays.
     """
-    built: dict[str, AppFiles] = {}
+    built: dict[str, HeldApp] = {}
     reports: list[AppReport] = []
     failed = list(inputs.failed)
     wanted = jobs(inputs.sources, inputs.previous)
@@ -166,14 +167,19 @@ def generate(
     return files, replace(report, falls=pending)
 
 
-def _told_apart(apps: Mapping[str, AppFiles]) -> Iterator[AppFiles]:
+def _told_apart(apps: Mapping[str, HeldApp]) -> Iterator[HeldApp]:
     """Yield the apps with tool names that no two of them share, earlier keys first."""
     taken: set[str] = set()
     for _, app in sorted(apps.items()):
-        names = naming.distinct(list(app.tools), taken)
-        if names != list(app.tools):
-            app = app.renamed(dict(zip(app.tools, names, strict=True)))
-        taken |= app.tools.keys()
+        names = list(app.tools)
+        forms = set(map(naming.clipped, names))
+        # All names are looked through only for an app of which some are taken.
+        longest = max(map(len, names), default=0)
+        if longest > naming.MAX_TOOL_NAME or len(forms) < len(names) or forms & taken:
+            names = naming.distinct(names, taken)
+            files = unpack(app).renamed(dict(zip(app.tools, names, strict=True)))
+            app = pack(files)._replace(modules=app.modules) if isinstance(app, Packed) else files
+        taken |= set(map(naming.clipped, names))
         yield app
 
 
@@ -261,9 +267,11 @@ def _build(job: Job) -> _Built:
             if faults:
                 return _Built(None, None, tuple(faults))
             file = made.resolved.source.dictionary.file
-            files, cut = app_files(module, job.identity.identity, source, objects, file)
+            texts = zip(app_modules(module.key), (source, objects), strict=True)
+            modules = {name: text for name, text in texts if text}
+            files, cut = app_files(module, job.identity.identity, modules, file)
             found = (*made.diagnostics, *cut)
-            return _Built(files, _report(replace(made, diagnostics=found), files))
+            return _Built(pack(files), _report(replace(made, diagnostics=found), files.tokens))
     except LoadError as error:
         return _Built(None, None, (error.diagnostic,))
     except (DeadlineError, GeneratorError) as error:
@@ -271,7 +279,7 @@ def _build(job: Job) -> _Built:
         return _Built(None, None, (Diagnostic(job.name, 0, code, str(error), "error"),))
 
 
-def _report(made: Representation, files: AppFiles) -> AppReport:
+def _report(made: Representation, tokens: int) -> AppReport:
     module = made.module
     levels = Counter(tool.level for tool in module.tools)
     visible = sum(not (one.hidden or is_hook(one)) for one in made.resolved.commands)
@@ -281,7 +289,7 @@ def _report(made: Representation, files: AppFiles) -> AppReport:
         module.app.id,
         len(module.tools),
         {level: levels[level] for level in ("SAFE", "MODIFY", "DANGEROUS")},
-        files.tokens,
+        tokens,
         declared_counts(made.resolved.source.dictionary),
         built_counts(module, visible),
         made.diagnostics,

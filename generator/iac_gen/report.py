@@ -139,22 +139,13 @@ def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[st
     return lines
 
 
-def differences(old: Mapping[str, str], new: Mapping[str, str], folder: str) -> list[str]:
-    """Return a unified diff for each file that is not in `old` as it is in `new`."""
-    found = []
-    for name in sorted(new):
-        if old.get(name) == new[name]:
-            continue
-        lines = difflib.unified_diff(
-            old.get(name, "").splitlines(),
-            new[name].splitlines(),
-            f"{folder}/{name}",
-            f"{folder}/{name} (fresh)",
-            lineterm="",
-        )
-        # What the folder holds may be anybody's: nothing of it steers a terminal.
-        found.append("\n".join(clean(line) for line in lines))
-    return found
+def difference(old: str, new: str, path: str) -> str:
+    """Return a unified diff of the file at `path`, as it is and as a build makes it."""
+    lines = difflib.unified_diff(
+        old.splitlines(), new.splitlines(), path, f"{path} (fresh)", lineterm=""
+    )
+    # What the folder holds may be anybody's: nothing of it steers a terminal.
+    return "\n".join(clean(line) for line in lines)
 
 
 def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:

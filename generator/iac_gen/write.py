@@ -14,19 +14,14 @@ import os
 import re
 import shutil
 import stat
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from importlib.metadata import version
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
-from platformdirs import user_cache_path
-
-from iac_base.files import write_whole
-from iac_gen.limits import MAX_OUTPUT, LimitError, read_file
+from iac_gen.assemble import pieces
+from iac_gen.limits import MAX_OUTPUT, LimitError, open_file
 from iac_gen.output import CATALOGUE, LISTING, LOCK, OutputError, Previous
-from iac_gen.resolve import STANDARD
 from iac_gen.text import on_one_line
 
 # A reader that meets a build at work finds the old index beside new modules, never an index
@@ -45,6 +40,9 @@ _OURS: Final = re.compile(
 )
 # A window of the Finder leaves it in every folder.
 _NOTHING: Final = frozenset({_STAGE, ".DS_Store"})
+
+
+T = TypeVar("T")
 
 
 class _Journal(NamedTuple):
@@ -148,25 +146,38 @@ def write(folder: Path, files: Mapping[str, str], remove: Collection[str] = ()) 
     for name in (*files, *remove):
         if not _is_ours(name):
             raise OutputError(f"{folder}: {name!r} is no plain file name; it is not written")
-    order = sorted(files, key=lambda name: (name in _LAST, name))
-    changed = [name for name in order if _read(folder / name) != files[name].encode()]
-    gone = sorted(name for name in remove if _read(folder / name) is not None)
-    for name in (*changed, *gone):
+    differ = changed(folder, files)
+    gone = sorted(name for name in remove if _taken(folder / name, _head) is not None)
+    for name in (*differ, *gone):
         if _is_foreign(folder / name):
             text = "was not written by iac-gen and stays; nothing was changed: move it away"
             raise OutputError(f"{folder / name} {text}")
-    if changed or gone:
+    if differ or gone:
         try:
-            _stage(folder, {name: files[name] for name in changed}, gone)
+            _stage(folder, files, differ, gone)
             _recover(folder, tools=False)
         except OSError as error:
             raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
-    return [*changed, *gone]
+    return [*differ, *gone]
+
+
+def changed(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """Return the names of `files` that `folder` does not hold as they are, the indexes last.
+
+    Raises:
+        OutputError: One of them is a link or no regular file there.
+    """
+    found = []
+    for name in sorted(files, key=lambda name: (name in _LAST, name)):
+        there = _taken(folder / name, _digest)
+        if there is None or there != _sent(pieces(files, name)):
+            found.append(name)
+    return found
 
 
 def _is_foreign(path: Path) -> bool:
     """Say whether a file is there that does not begin as what is written here."""
-    content = _read(path)
+    content = _taken(path, _head)
     begins = _LISTED if path.name == LISTING else _OURS
     return content is not None and begins.match(content) is None
 
@@ -178,39 +189,60 @@ def _is_ours(name: str) -> bool:
 
 def _read(path: Path) -> bytes | None:
     """Return the bytes of a file of an output folder, None where there is none."""
+    return _taken(path, lambda file: file.read(MAX_OUTPUT))
+
+
+def _taken(path: Path, take: Callable[[BufferedReader], T]) -> T | None:
+    """Return what `take` makes of a file of an output folder, None where there is none."""
     if not os.path.lexists(path):
         return None
     try:
-        return read_file(path, MAX_OUTPUT, follow=False)
+        with open_file(path, MAX_OUTPUT, follow=False) as file:
+            return take(file)
     except LimitError as error:
         raise OutputError(f"{path} {error}") from None
 
 
-def _stage(folder: Path, files: Mapping[str, str], gone: Collection[str]) -> None:
+def _head(file: BufferedReader) -> bytes:
+    return file.read(4096)
+
+
+def _digest(file: BufferedReader) -> str:
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _stage(
+    folder: Path, files: Mapping[str, str], differ: Collection[str], gone: Collection[str]
+) -> None:
     stage = folder / _STAGE
     stage.mkdir()
     try:
         # The mark of a stage, so that no other folder of this name is cleared away.
-        _put(stage / _NEW_JOURNAL, "")
-        for name, text in files.items():
-            _put(stage / name, text)
-        digests = {name: _digest(text.encode()) for name, text in files.items()}
-        _put(stage / _NEW_JOURNAL, json.dumps(_Journal(digests, list(gone))._asdict()))
+        _put(stage / _NEW_JOURNAL, ())
+        digests = {name: _put(stage / name, pieces(files, name)) for name in differ}
+        _put(stage / _NEW_JOURNAL, [json.dumps(_Journal(digests, list(gone))._asdict())])
         (stage / _NEW_JOURNAL).replace(stage / _JOURNAL)
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)
         raise
 
 
-def _put(path: Path, text: str) -> None:
+def _put(path: Path, text: Iterable[str]) -> str:
     with path.open("wb") as file:
-        file.write(text.encode())
+        digest = _sent(text, file.write)
         file.flush()
         os.fsync(file.fileno())
+    return digest
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def _sent(text: Iterable[str], to: Callable[[bytes], object] = lambda _: None) -> str:
+    """Return the digest of a text in pieces, which go `to` a writer."""
+    digest = hashlib.sha256()
+    for piece in text:
+        content = piece.encode()
+        digest.update(content)
+        to(content)
+    return digest.hexdigest()
 
 
 def _recover(folder: Path, tools: bool) -> None:
@@ -224,7 +256,7 @@ def _recover(folder: Path, tools: bool) -> None:
         journal = _promised(stage) if _JOURNAL in staged else _Journal({}, ())
         for name, digest in journal.replace.items():
             _check_file(folder / name)
-            if _digest(_read((stage if name in staged else folder) / name) or b"") != digest:
+            if _taken((stage if name in staged else folder) / name, _digest) != digest:
                 raise ValueError(f"does not hold {name} as its journal has it")
         for name in journal.remove:
             _check_file(folder / name)
@@ -306,89 +338,11 @@ def _promised(stage: Path) -> _Journal:
     return _Journal(replace, remove)
 
 
-_FORMAT = 1
-_LIBRARIES = ("black", "jinja2", "lxml")
-
-
-@dataclass(frozen=True, slots=True)
-class BuildCache:
-    """The last build: `stamp` of all that went in, the report, a report a job, the files."""
-
-    generator: str
-    stamp: str
-    report: Mapping[str, Any]
-    jobs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
-
-    def stands(self, folder: Path) -> bool:
-        """Say whether every file that the build wrote is still as it wrote it."""
-        return bool(self.files) and self.files == digest_of_files(folder, self.files)
-
-
 def digest_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Return name -> sha256 in hex of the files of `folder`; missing ones are left out."""
     found = {}
     for name in names:
-        with contextlib.suppress(LimitError):
-            content = read_file(folder / name, MAX_OUTPUT, follow=False)
-            found[name] = hashlib.sha256(content).hexdigest()
+        with contextlib.suppress(OutputError):
+            if digest := _taken(folder / name, _digest):
+                found[name] = digest
     return found
-
-
-def generator_digest(templates: Path | None = None) -> str:
-    """Return a digest of the generator: its source, templates, quirks, libraries, includes."""
-    here = Path(__file__).parent
-    roots = (
-        here,
-        here.parent.parent / "templates" / "iac_templates",
-        here.parent / "iac_templates",
-    )
-    digest = hashlib.sha256(f"{_FORMAT} {sys.version_info[:2]}".encode())
-    for name in _LIBRARIES:
-        digest.update(f"{name} {version(name)}".encode())
-    paths = sorted(
-        path
-        for root in roots
-        if root.is_dir()
-        for pattern in (
-            "**/*.py",
-            "**/*.toml",
-            "*.js",
-            "*.jinja",
-            "classify/*.json",
-            "snapshots/standard/*.json",
-        )
-        for path in root.glob(pattern)
-    )
-    own = sorted(templates.glob("*.jinja")) if templates else []
-    digest.update(str(templates).encode())
-    for path in (*paths, *own, Path(STANDARD)):
-        with contextlib.suppress(OSError):
-            digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _file(folder: Path) -> Path:
-    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:24]
-    return user_cache_path("iac", appauthor=False) / "builds" / f"{name}.json"
-
-
-def read_cache(folder: Path) -> BuildCache | None:
-    """Return what is remembered of the last build into `folder`, if anything."""
-    try:
-        data = json.loads(_file(folder).read_text(encoding="utf-8"))
-        if data["format"] != _FORMAT:
-            return None
-        names = BuildCache.__slots__
-        return BuildCache(**{name: data[name] for name in names})
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def write_cache(folder: Path, memory: BuildCache) -> None:
-    """Keep `memory`; a cache that cannot be written is done without."""
-    path = _file(folder)
-    data = {"format": _FORMAT, **{name: getattr(memory, name) for name in BuildCache.__slots__}}
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_whole(path, json.dumps(data))

@@ -13,6 +13,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
@@ -119,19 +120,28 @@ def read_bounded(path: Path, most: int, *, follow: bool = True) -> tuple[bytes, 
         TooLargeError: It is larger.
         OSError: It cannot be read.
     """
+    with open_bounded(path, most, follow=follow) as file:
+        found = os.fstat(file.fileno())
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise TooLargeError(path, len(content), most)
+    return content, found
+
+
+@contextlib.contextmanager
+def open_bounded(path: Path, most: int, *, follow: bool = True) -> Iterator[BufferedReader]:
+    """Open a file as `read_bounded` does, for those who need not have all of it at once."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     handle = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
     try:
         found = os.fstat(handle)
         _regular(path, found)
+        if found.st_size > most:
+            raise TooLargeError(path, found.st_size, most)
         with os.fdopen(handle, "rb", closefd=False) as file:
-            content = file.read(most + 1)
+            yield file
     finally:
         os.close(handle)
-    size = max(found.st_size, len(content))
-    if size > most:
-        raise TooLargeError(path, size, most)
-    return content, found
 
 
 def _regular(path: Path, found: os.stat_result) -> int:

@@ -287,3 +287,16 @@ def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path) -> None:
 def test_what_a_build_writes_can_be_read_by_others(tmp_path: Path) -> None:
     build(tmp_path, DIARY)
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}
+
+
+def test_an_update_of_one_app_leaves_the_lock_in_one_order(tmp_path: Path) -> None:
+    plus = source(name="Diary Plus")
+    build(tmp_path, DIARY, plus, LEDGER)
+    before = texts(tmp_path)
+    # What was kept stands unpacked beside what was built.
+    build(tmp_path, plus, whole=False)
+    assert texts(tmp_path) == before
+    lock = json.loads(before["tools.lock"])
+    for table in ("terms", "sent"):
+        assert list(lock[table]) == sorted(lock[table])
+    assert {"class diary.entry", "class diary_plus.entry"} <= lock["terms"].keys()

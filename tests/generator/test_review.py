@@ -29,7 +29,7 @@ RUNS = READS.replace("find", "eval").replace("diareval", "diarfind")
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What is remembered of builds lies in this test's own folder."""
     folder = tmp_path / "cache"
-    monkeypatch.setattr("iac_gen.write.user_cache_path", lambda *_, **__: folder)
+    monkeypatch.setattr("iac_gen.remember.user_cache_path", lambda *_, **__: folder)
     return folder
 
 

@@ -31,7 +31,7 @@ RULES = (
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("iac_gen.write.user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr("iac_gen.remember.user_cache_path", lambda *_, **__: tmp_path / "cache")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
@@ -28,20 +28,18 @@ from iac_gen.cli.common import (
 from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
 from iac_gen.output import CATALOGUE, LISTING, LOCK, Previous, app_modules
-from iac_gen.report import AppReport, Report, changes, differences
+from iac_gen.remember import BuildCache, generator_digest, read_cache, write_cache
+from iac_gen.report import AppReport, Report, changes, difference
 from iac_gen.surface import LevelFall
 from iac_gen.text import clean, on_one_line
 from iac_gen.write import (
-    BuildCache,
     alone,
+    changed,
     digest_of_files,
-    generator_digest,
-    read_cache,
     read_files,
     read_previous,
     unfinished,
     write,
-    write_cache,
 )
 
 if TYPE_CHECKING:
@@ -138,15 +136,16 @@ def _done(cache: BuildCache | None, generator: str, folder: Path) -> dict[str, A
     """Return what need not be built again: nothing, if anything of the last build has changed."""
     if cache is None or cache.generator != generator or not cache.stands(folder):
         return {}
-    return {digest: AppReport.read(data) for digest, data in cache.jobs.items()}
+    reports = {app.key: app for app in Report.read(cache.report).apps}
+    return {digest: reports[key] for digest, key in cache.jobs.items()}
 
 
-def _jobs(inputs: "Inputs", report: Report) -> dict[str, Any]:
+def _jobs(inputs: "Inputs", report: Report) -> dict[str, str]:
     from iac_gen.pipeline import jobs
 
-    reports = {app.key: app.data() for app in report.apps}
-    made = jobs(inputs.sources, inputs.previous)
-    return {job.digest: reports[job.identity.key] for job in made if job.identity.key in reports}
+    built = {app.key for app in report.apps}
+    keys = {job.digest: job.identity.key for job in jobs(inputs.sources, inputs.previous)}
+    return {digest: key for digest, key in keys.items() if key in built}
 
 
 def _tell(report: Report, folder: Path, *, prune: bool, as_json: bool) -> None:
@@ -231,9 +230,10 @@ def check(
     previous = read_previous(folder)
     inputs = inputs_of(find(apps), previous, whole=not apps, templates=templates)
     files, report = run(replace(inputs, shipped=shipped, wording=descriptions == "app"), quiet=True)
-    differing = differences(read_files(folder, files), files, str(folder))
-    for text in differing:
-        click.echo(text)
+    differing = sorted(changed(folder, files))
+    for name in differing:
+        old = read_files(folder, [name]).get(name, "")
+        click.echo(difference(old, files[name], str(folder / name)))
     _tell_falls(report.falls)
     for key in report.gone:
         click.echo(f"No longer there: {key}")

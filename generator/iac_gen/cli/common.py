@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -114,7 +114,7 @@ def inputs_of(
     return replace(made, templates=own_templates(templates))
 
 
-def run(inputs: "Inputs", quiet: bool) -> "tuple[dict[str, str], Report]":
+def run(inputs: "Inputs", quiet: bool) -> "tuple[Mapping[str, str], Report]":
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
 

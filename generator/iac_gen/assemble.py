@@ -1,0 +1,149 @@
+"""Assemble: the files of an output folder, of all apps; each text is made when it is asked for."""
+
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
+
+from iac_gen.output import (
+    APP_ROW,
+    CATALOGUE,
+    FORMAT,
+    LISTING,
+    LOCK,
+    HeldApp,
+    Packed,
+    Previous,
+    picked,
+    unpack,
+)
+from iac_gen.surface import LevelFall, falls
+
+_TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
+"""The kinds of `surface.terms`, in the order of the lock."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Files(Mapping[str, str]):
+    """The files of a folder, name -> text; a text is made when it is asked for, or in pieces."""
+
+    makers: Mapping[str, Callable[[], Iterable[str]]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        return "".join(self.makers[name]())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.makers)
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+
+def pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
+    """Return the text of a file in pieces, so that a large one is never whole in memory."""
+    return files.makers[name]() if isinstance(files, Files) else (files[name],)
+
+
+def assemble(
+    apps: Iterable[HeldApp], package: str, previous: Previous
+) -> tuple[Files, list[LevelFall]]:
+    """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
+
+    Modules of apps that were kept from an earlier build have no text and stay as they are.
+    """
+    ordered = sorted(apps, key=lambda app: app.key)
+    makers: dict[str, Callable[[], Iterable[str]]] = {
+        name: partial(_text, content)
+        for app in ordered
+        if isinstance(app, Packed)
+        for name, content in app.modules.items()
+    }
+    makers["__init__.py"] = partial(iter, (package,))
+    for name, made in ((LISTING, _listing), (CATALOGUE, _catalogue), (LOCK, _lock)):
+        makers[name] = partial(made, ordered)
+    old = previous.locked
+    found = (falls(old[app.key], unpack(app).surface()) for app in ordered if app.key in old)
+    return Files(makers), [one for rows in found for one in rows]
+
+
+_Rows: TypeAlias = Iterator[tuple[str, Any]]
+
+
+def _text(content: bytes) -> tuple[str]:
+    return (zlib.decompress(content).decode(),)
+
+
+def _listing(apps: Sequence[HeldApp]) -> Iterator[str]:
+    return (f"{line}\n" for app in map(unpack, apps) for line in app.lines.values())
+
+
+def _catalogue(apps: Sequence[HeldApp]) -> Iterator[str]:
+    return _document({"apps": _catalogued(apps), "tools": _tools(apps)})
+
+
+def _lock(apps: Sequence[HeldApp]) -> Iterator[str]:
+    # The runtime reads what it needs and stops at the terms.
+    held = {"apps": _locked(apps), "tools": _levels(apps)}
+    return _document({**held, "terms": _terms(apps), "sent": _sent(apps)})
+
+
+def _catalogued(apps: Sequence[HeldApp]) -> _Rows:
+    return ((app.key, picked(unpack(app).row, APP_ROW)) for app in apps)
+
+
+def _tools(apps: Sequence[HeldApp]) -> _Rows:
+    offset = 0
+    for app in map(unpack, apps):
+        for name, line in app.lines.items():
+            row = app.tools[name]
+            where = {**picked(row, ("module", "function")), "offset": offset}
+            yield name, {**where, **picked(row, ("level", "ceiling", "digest"))}
+            offset += len(line.encode()) + 1
+
+
+def _locked(apps: Sequence[HeldApp]) -> _Rows:
+    for app in map(unpack, apps):
+        named = picked(app.row, ("identity", "name"))
+        yield app.key, {**named, "version": app.version, "digest": app.row["digest"]}
+
+
+def _levels(apps: Sequence[HeldApp]) -> _Rows:
+    for app in map(unpack, apps):
+        for name, row in app.tools.items():
+            event = {"event": row["event"]} if row["event"] else {}
+            yield name, {**picked(row, ("digest", "level", "ceiling")), **event}
+
+
+def _terms(apps: Sequence[HeldApp]) -> _Rows:
+    # Sorted by name as a whole: a name begins with its kind and the key of its app.
+    for kind in _TERMS:
+        for app in map(unpack, apps):
+            yield from sorted(i for i in (app.terms or {}).items() if i[0].startswith(f"{kind} "))
+
+
+def _sent(apps: Sequence[HeldApp]) -> _Rows:
+    # The names of an app stand together but for those of another whose key goes on after its own.
+    names = sorted((name, at) for at, app in enumerate(apps) for name in app.tools)
+    for at, group in groupby(names, key=itemgetter(1)):
+        tools = unpack(apps[at]).tools
+        yield from ((name, tools[name]["sent"]) for name, _ in group)
+
+
+def _document(tables: Mapping[str, _Rows]) -> Iterator[str]:
+    """Yield JSON with a row a line, so that a change is a line of a diff."""
+    yield f'{{"format": {FORMAT}'
+    for table, rows in tables.items():
+        # What only a build reads is written without spaces: there are thousands of these rows.
+        marks = (",", ":") if table in ("terms", "sent") else None
+        encode = json.JSONEncoder(separators=marks).encode
+        yield f',\n"{table}": {{'
+        comma = ""
+        for key, row in rows:
+            yield f"{comma}\n{json.dumps(key)}: {encode(row)}"
+            comma = ","
+        yield "\n}" if comma else "\n\n}"
+    yield "}\n"
