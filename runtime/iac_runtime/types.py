@@ -101,6 +101,12 @@ def find_type(name: str) -> DataType | None:
     return TYPES.get(name) or _ALIASES.get(name)
 
 
+def reading_of(name: str) -> Reading | None:
+    """Return how a type is read; None where its name is one of the app."""
+    found = find_type(name)
+    return None if found is None else found.reading
+
+
 class Alternative(NamedTuple):
     """One way to read a value: a term, and whether it is a list of such."""
 

@@ -15,7 +15,7 @@ from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import COMMANDS
 from iac_base.secrets import is_secret
 from iac_runtime.policy.addresses import hosts_in
-from iac_runtime.policy.effects import LOOKS, OWN, Effect, ScriptFlow, Verb
+from iac_runtime.policy.effects import LOOKS, OWN, Effect, Flow, Verb
 from iac_runtime.policy.reach import RECIPIENTS, verb_of
 from iac_runtime.tool import Level
 
@@ -43,21 +43,21 @@ def verb_for(name: str, entry: TermUse | None, level: Level) -> Verb:
     return verb_of(_CODES.get(name, ""), name, level, answers=False)
 
 
-def flows_of(command: str, texts: Iterable[tuple[str, str]]) -> tuple[ScriptFlow, ...]:
+def flows_of(command: str, texts: Iterable[tuple[str, str]]) -> tuple[Flow, ...]:
     """Return where the texts lead that a command is given, each behind the word that names it."""
-    found: list[ScriptFlow] = []
+    found: list[Flow] = []
     for label, text in texts:
         if is_web_address(text):
-            found += [ScriptFlow("host", host) for host in hosts_in(text, sure=False)]
+            found += [Flow("host", host) for host in hosts_in(text, sure=False)]
         elif RECIPIENTS.search(label):
-            found.append(ScriptFlow("recipient", text))
+            found.append(Flow("recipient", text))
         elif command in _FILLS and label in _INTO:
-            found.append(ScriptFlow("file", text))
+            found.append(Flow("file", text))
     return tuple(found)
 
 
 def effect_on(
-    app: Vocabulary, verb: Verb, kind: str, level: Level, flow: tuple[ScriptFlow, ...]
+    app: Vocabulary, verb: Verb, kind: str, level: Level, flow: tuple[Flow, ...]
 ) -> Effect:
     """Return an effect on an app."""
     return Effect(verb, app.bundle, app.name, kind, "", () if verb in LOOKS else flow, level)
@@ -110,7 +110,7 @@ def seen_by(
 
 
 def _of_set(
-    target: Sequence[Unit], level: Level, scene: Scene, flow: tuple[ScriptFlow, ...]
+    target: Sequence[Unit], level: Level, scene: Scene, flow: tuple[Flow, ...]
 ) -> Iterator[Effect]:
     plain = plain_target(target)
     rows = set_rows(plain, scene) if plain else []

@@ -342,3 +342,12 @@ def usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
         ]
         named += plain[:3]
     return tuple(Column(row.term, property_term(row)) for row in named)
+
+
+def enumerator_term(text: str, rows: Iterable[tuple[str, str]]) -> Term | None:
+    """Return the dictionary's spelling of an enumerator, found without case or by its code."""
+    wanted = fold(text)
+    exact = (row for row in rows if text in row)
+    loose = (row for row in rows if wanted and wanted == fold(row[0]))
+    name, code = next(exact, None) or next(loose, ("", ""))
+    return Term(name, code, form="enum") if name else None

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
-from iac_base.words import fold
 from iac_runtime.language.references import (
     Last,
     Reference,
@@ -30,11 +29,10 @@ from iac_runtime.language.references import (
     is_path,
 )
 from iac_runtime.language.steps import (
-    Rgb,
     PathValue,
     RecordValue,
     RefValue,
-    Term,
+    Rgb,
     Value,
     read_date,
 )
@@ -43,6 +41,7 @@ from iac_runtime.language.terms import (
     camel,
     class_named,
     class_term,
+    enumerator_term,
     field_named,
     known_class,
     loose_name,
@@ -50,7 +49,7 @@ from iac_runtime.language.terms import (
 )
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_runtime.types import ANY, Alternative, Reading, find_type, parse_type
+from iac_runtime.types import ANY, Alternative, Reading, parse_type, reading_of
 
 ReadReference: TypeAlias = Callable[[str], Reference]
 
@@ -158,7 +157,7 @@ class ValueReader:
         plain = "text" in names or "any" in names
 
         def rank(name: str) -> int:
-            reading = _reading(name)
+            reading = reading_of(name)
             if reading == "file":
                 return 0 if is_path(text) else 9
             if reading == "date":
@@ -168,7 +167,7 @@ class ValueReader:
             if self._is_reference(name):
                 return 2 if is_path(text) or self._reads(text, strict=plain) else 8
             if name in self.tables.enums:
-                return 3 if _enumerator(text, self.tables.enums[name]) else 7
+                return 3 if enumerator_term(text, self.tables.enums[name]) else 7
             return 4 if reading == "text" else 6
 
         return sorted(names, key=rank)
@@ -191,10 +190,10 @@ class ValueReader:
         return APPLICATION in self.tables.classes and self.tables.app.kind != "addition"
 
     def _plural(self, name: str) -> bool:
-        return _reading(name) in ("any", "file") or self._is_reference(name)
+        return reading_of(name) in ("any", "file") or self._is_reference(name)
 
     def _is_reference(self, name: str) -> bool:
-        reading = _reading(name)
+        reading = reading_of(name)
         if reading is None:
             return name in self.tables.classes
         # Where files are objects, a class of that name is what a command wants.
@@ -202,7 +201,7 @@ class ValueReader:
         return files or reading in ("object", "insertion")
 
     def _single(self, value: Any, name: str, where: str, depth: int) -> Value:
-        tables, reading = self.tables, _reading(name)
+        tables, reading = self.tables, reading_of(name)
         if name.startswith("list of "):
             return self._union(value, parse_type(name), where, depth + 1)
         if name in tables.enums and reading is None:
@@ -219,7 +218,7 @@ class ValueReader:
     def _enum(self, value: Any, name: str, where: str) -> str:
         rows = self.tables.enums[name]
         text = _text(value, where)
-        found = _enumerator(text, rows)
+        found = enumerator_term(text, rows)
         if found is None:
             raise InvalidParameterError(
                 f"{where}: {quoted(text)} is no {name}.", near_text(text, [row[0] for row in rows])
@@ -235,7 +234,7 @@ class ValueReader:
             last: Last = "file" if name == "file" and self.last == "item" else self.last
             return RefValue(folder_reference(path, self.home, self.tables, last))
         found = self.read_reference(text)
-        return insertion(found).value if _reading(name) == "insertion" else found.value
+        return insertion(found).value if reading_of(name) == "insertion" else found.value
 
     def _field_of(self, name: str) -> Callable[[str], Property]:
         """Return what finds a field of a record, or of a class that is used as one."""
@@ -304,21 +303,6 @@ class ValueReader:
                 self._union(part, ANY, f"{where}[{n}]", depth + 1) for n, part in enumerate(value)
             )
         return self._record(value, where, depth)
-
-
-def _reading(name: str) -> Reading | None:
-    """Return how a type is read; None where its name is one of the app."""
-    found = find_type(name)
-    return None if found is None else found.reading
-
-
-def _enumerator(text: str, rows: tuple[tuple[str, str], ...]) -> str | None:
-    """Return the dictionary's spelling of an enumerator, found without case or by its code."""
-    wanted = fold(text)
-    exact = (row for row in rows if text in row)
-    loose = (row for row in rows if wanted and wanted == fold(row[0]))
-    name, code = next(exact, None) or next(loose, ("", ""))
-    return Term(name, code, form="enum") if name else None
 
 
 def _text(value: Any, where: str) -> str:
