@@ -28,7 +28,7 @@ _TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "prop
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Files(Mapping[str, str]):
+class FolderFiles(Mapping[str, str]):
     """The files of a folder, name -> text; a text is made when it is asked for, or in pieces."""
 
     makers: Mapping[str, Callable[[], Iterable[str]]] = field(default_factory=dict)
@@ -45,12 +45,12 @@ class Files(Mapping[str, str]):
 
 def pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
     """Return the text of a file in pieces, so that a large one is never whole in memory."""
-    return files.makers[name]() if isinstance(files, Files) else (files[name],)
+    return files.makers[name]() if isinstance(files, FolderFiles) else (files[name],)
 
 
 def assemble(
     apps: Iterable[HeldApp], package: str, previous: Previous
-) -> tuple[Files, list[LevelFall]]:
+) -> tuple[FolderFiles, list[LevelFall]]:
     """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
 
     Modules of apps that were kept from an earlier build have no text and stay as they are.
@@ -67,7 +67,7 @@ def assemble(
         makers[name] = partial(made, ordered)
     old = previous.locked
     found = (falls(old[app.key], unpack(app).surface()) for app in ordered if app.key in old)
-    return Files(makers), [one for rows in found for one in rows]
+    return FolderFiles(makers), [one for rows in found for one in rows]
 
 
 _Rows: TypeAlias = Iterator[tuple[str, Any]]

@@ -131,7 +131,7 @@ def represent(
 def generate(
     inputs: Inputs, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[Mapping[str, str], Report]:
-    """Return the files of the output folder (name -> text, `output.Files`) and the report.
+    """Return the files of the output folder (name -> text, `assemble.FolderFiles`) and the report.
 
     `progress` is called with the name of each app when it is done. An app that cannot be
     read, or whose module does not pass its proof, is left out; what the folder has of it stays.

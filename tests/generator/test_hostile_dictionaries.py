@@ -204,4 +204,4 @@ def test_no_app_is_written_outside_or_over_another_file(name: str) -> None:
     files, report = generate(inputs(source(read(sdef()), name), source(read(sdef()), f"{name}x")))
     assert not report.failed
     assert all(re.fullmatch(r"[a-z_][a-z0-9_]*\.(py|json|jsonl|lock)", file) for file in files)
-    assert len([file for file in files if file.endswith(".py")]) == 3
+    assert len([file for file in files if file.endswith(".py")]) == 5

@@ -23,6 +23,8 @@ CATALOGUE = Catalogue([TOOLS])
 # What these are about is not there in a simulated app that was just made.
 LACKING = {
     "mail_add_recipient",
+    "mail_send",
+    "mail_send_message",
     "system_events_add_login_item",
     "system_events_get_wallpaper",
     "system_events_open",

@@ -49,7 +49,7 @@ def tables_in(folder: Path, stem: str, bundle_id: str | None = None) -> Tables:
 def _tables_in(folder: Path, stem: str) -> Tables:
     [raw] = discover.from_paths([folder / f"{stem}.sdef"], known_apps()).sources
     loaded = shown(raw if isinstance(raw, LoadedDictionary) else raw.read())
-    module = represent(loaded, stem, discover.includes(), []).module
+    module = represent(loaded, stem.lower().replace("-", "_"), discover.includes(), []).module
     # Nobody reads it, so it is not laid out.
     with patch("iac_gen.render._black", str):
         source = render_module(module, quirks="")

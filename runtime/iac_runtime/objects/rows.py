@@ -56,7 +56,7 @@ class Rows(list[R], Generic[T, R]):
         try:
             import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError:
-            raise ImportError("to_dataframe needs pandas: pip install pandas") from None
+            raise ImportError("to_dataframe needs pandas, which is not installed") from None
         return pandas.DataFrame(list(self))
 
     def _repr_html_(self) -> str:
