@@ -41,17 +41,20 @@ def code_key(code: str) -> str:
     return f"code_{code.encode('mac_roman', 'replace').hex()}"
 
 
+@_kept
 def property_term(row: Property) -> Term:
     """Return the JXA name of a property with its code."""
     return Term(row.jxa, row.code, row.term)
 
 
+@_kept
 def elements_term(term: str, tables: Tables) -> Term:
     """Return the JXA name of the collection of a class, with the code of the class."""
     row = tables.classes[term]
     return Term(row.plural, row.code, term)
 
 
+@_kept
 def class_term(term: str, tables: Tables) -> Term:
     """Return the JXA name of a class as a value, with its code."""
     row = tables.classes[term]
