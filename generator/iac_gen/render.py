@@ -203,7 +203,8 @@ def _formatted(text: str, file: Path | None) -> str:
 def _black(text: str) -> str:
     # Black goes twice over what it changes, so one odd function costs its own second pass only.
     try:
-        parts = [format_str(f"{part}\n", mode=_MODE) for part in text.split("\n\n\n")]
+        pieces = (part.strip("\n") for part in text.split("\n\n\n"))
+        parts = [format_str(f"{part}\n", mode=_MODE) for part in pieces if part]
     except InvalidInput:
         # A team's own template may leave two empty lines inside a statement.
         return format_str(text, mode=_MODE)

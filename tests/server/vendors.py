@@ -70,7 +70,8 @@ def root_faults(where: str, schema: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a schema whose root is looked at more closely."""
     if schema.get("type") != "object":
         yield f"{where}: the root is no object"
-    elif schema.get("additionalProperties") is not False:
+    elif where == "inputSchema" and schema.get("additionalProperties") is not False:
+        # What a tool answers may say more than was declared: a note, the cost of a read.
         yield f"{where}: the root is open"
     if "anyOf" in schema or "enum" in schema:
         yield f"{where}: a union at the root"
@@ -117,7 +118,8 @@ def object_faults(where: str, schema: Mapping[str, Any]) -> Iterator[str]:
     One that declares no keys may be open: a record, or a filter, which the gate checks.
     """
     rows = schema.get("properties", {})
-    if rows and schema.get("additionalProperties") is not False:
+    closed = schema.get("additionalProperties") is False or where == "outputSchema"
+    if rows and not closed:
         yield f"{where}: open"
     if not set(schema.get("required", ())) <= rows.keys():
         yield f"{where}: requires what it does not have"
