@@ -113,7 +113,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Calendar. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of Calendar. MODIFY, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -124,10 +124,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Calendar. MODIFY, prints.
+        """Print files or objects with Calendar. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -135,25 +135,25 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Calendar. DANGEROUS, deletes."""
+        """Delete objects of Calendar. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Calendar. MODIFY, makes a copy.
+        """Duplicate objects of Calendar. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Calendar to another place. MODIFY, moves.
+        """Move objects of Calendar to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
@@ -173,7 +173,7 @@ class Application(Commands, Object):
     calendars: Elements[Calendars] = Elements("calendars", "calendar")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Calendar. MODIFY, opens a document.
+        """Open files or objects in Calendar. MODIFY.
 
         Args:
             target: Which files to open.
@@ -184,7 +184,7 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Calendar. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Calendar. DANGEROUS, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -192,7 +192,7 @@ class Application(Commands, Object):
         self._command("quit", saving=saving)
 
     def reload_calendars(self) -> None:
-        """Fetch all calendars again from their servers. MODIFY, changes something."""
+        """Fetch all calendars again from their servers. MODIFY."""
         self._command("reload_calendars")
 
     def switch_view(self, *, to: ViewType) -> None:
@@ -212,7 +212,7 @@ class Application(Commands, Object):
         self._command("view_calendar", at=at)
 
     def get_url(self, target: str) -> None:
-        """Open a URL with Calendar. MODIFY, opens a URL.
+        """Open a URL with Calendar. MODIFY.
 
         Args:
             target: Which URL to open.

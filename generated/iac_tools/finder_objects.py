@@ -287,20 +287,20 @@ class Commands(Specifier):
     def open(
         self, *, using: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Open files, folders or apps with Finder, as a double click does. DANGEROUS, opening an app, a
-        command file or a workflow runs it.
+        """Open files, folders or apps with Finder, as a double click does. DANGEROUS, a command file or
+        a workflow runs it.
 
         Args:
             using: The app to open them with, such as applicationFiles 0 .
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
         """
         self._command("open", target=self, using=using, with_properties=with_properties)
 
     def print(self, *, with_properties: Mapping[str, Any] | None = None) -> None:
-        """Print files or objects with Finder. MODIFY, prints.
+        """Print files or objects with Finder. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
         """
         self._command("print", target=self, with_properties=with_properties)
 
@@ -309,11 +309,11 @@ class Commands(Specifier):
         self._command("activate", target=self)
 
     def close(self) -> None:
-        """Close documents, windows or tabs of Finder. MODIFY, closes, unsaved work may be lost."""
+        """Close documents or windows of Finder. MODIFY, unsaved work may be lost."""
         self._command("close", target=self)
 
     def data_size(self, *, as_: type[Object] | str | None = None) -> int:
-        """Return the size of files or folders in bytes. SAFE, reads.
+        """Return the size of files or folders in bytes. SAFE.
 
         Args:
             as_: The kind of number to answer.
@@ -339,10 +339,10 @@ class Commands(Specifier):
         routing_suppressed: bool | None = None,
         exact_copy: bool | None = None,
     ) -> Any:
-        """Duplicate objects of Finder. MODIFY, makes a copy.
+        """Duplicate objects of Finder. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
             replacing: Whether to replace what has the same name.
             routing_suppressed: Whether to keep items where they are put, also in special folders.
             exact_copy: Whether to keep owner and rights.
@@ -367,10 +367,10 @@ class Commands(Specifier):
         positioned_at: Sequence[Any] | None = None,
         routing_suppressed: bool | None = None,
     ) -> Any:
-        """Move files or folders to another folder with Finder. MODIFY, moves.
+        """Move files or folders to another folder with Finder. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
             replacing: Whether to replace what has the same name.
             positioned_at: Where in the window, x and y of each item.
             routing_suppressed: Whether to keep items where they are put, also in special folders.
@@ -404,7 +404,7 @@ class Commands(Specifier):
         return self._answer("sort", target=self, by=by)
 
     def clean_up(self, *, by: str | None = None) -> None:
-        """Arrange the icons of a window or the desktop in Finder. MODIFY, arranges icons.
+        """Arrange the icons of a window or the desktop in Finder. MODIFY.
 
         Args:
             by: Which property to clean up by.
@@ -485,7 +485,7 @@ class Application(Commands, Object):
     clipping_windows: Elements[ClippingWindows] = Elements("clippingWindows", "clipping window")
 
     def quit(self) -> None:
-        """Quit Finder. DANGEROUS, ends the app, unsaved work may be lost."""
+        """Quit Finder. DANGEROUS, unsaved work may be lost."""
         self._command("quit")
 
     def copy(self) -> None:
@@ -493,11 +493,11 @@ class Application(Commands, Object):
         self._command("copy")
 
     def restart(self) -> None:
-        """Restart the computer. DANGEROUS, restarts the computer."""
+        """Restart the computer. DANGEROUS."""
         self._command("restart")
 
     def shut_down(self) -> None:
-        """Shut the computer down. DANGEROUS, shuts the computer down."""
+        """Shut the computer down. DANGEROUS."""
         self._command("shut_down")
 
     def sleep(self) -> None:

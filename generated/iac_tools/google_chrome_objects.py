@@ -69,7 +69,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def save(self, *, in_: Path | None = None, as_: str | None = None) -> None:
-        """Save documents of Google Chrome. MODIFY, writes a file.
+        """Save tabs of Google Chrome. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -78,21 +78,21 @@ class Commands(Specifier):
         self._command("save", target=self, in_=in_, as_=as_)
 
     def close(self) -> None:
-        """Close documents, windows or tabs of Google Chrome. MODIFY, closes, unsaved work may be lost."""
+        """Close windows or tabs of Google Chrome. MODIFY, unsaved work may be lost."""
         self._command("close", target=self)
 
     def delete(self) -> None:
-        """Delete objects of Google Chrome. DANGEROUS, deletes."""
+        """Delete objects of Google Chrome. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> Any:
-        """Duplicate objects of Google Chrome. MODIFY, makes a copy.
+        """Duplicate objects of Google Chrome. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
 
         Returns:
             The answer, an object.
@@ -100,10 +100,10 @@ class Commands(Specifier):
         return self._answer("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> Any:
-        """Move objects of Google Chrome to another place. MODIFY, moves.
+        """Move objects of Google Chrome to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
 
         Returns:
             The answer, an object.
@@ -111,11 +111,11 @@ class Commands(Specifier):
         return self._answer("move", target=self, to=to)
 
     def print(self) -> None:
-        """Print files or objects with Google Chrome. MODIFY, prints."""
+        """Print files or objects with Google Chrome. MODIFY."""
         self._command("print", target=self)
 
     def reload(self) -> None:
-        """Reload one or more tabs in Google Chrome. MODIFY, changes something."""
+        """Reload one or more tabs in Google Chrome. MODIFY."""
         self._command("reload", target=self)
 
     def go_back(self) -> None:
@@ -131,23 +131,23 @@ class Commands(Specifier):
         self._command("select_all", target=self)
 
     def cut_selection(self) -> None:
-        """Cut the selection of one or more tabs in Google Chrome. MODIFY, changes something."""
+        """Cut the selection of one or more tabs in Google Chrome. MODIFY."""
         self._command("cut_selection", target=self)
 
     def copy_selection(self) -> None:
-        """Copy the selection of one or more tabs in Google Chrome. MODIFY, makes something new."""
+        """Copy the selection of one or more tabs in Google Chrome. MODIFY."""
         self._command("copy_selection", target=self)
 
     def paste_selection(self) -> None:
-        """Paste the selection of one or more tabs in Google Chrome. MODIFY, changes something."""
+        """Paste the selection of one or more tabs in Google Chrome. MODIFY."""
         self._command("paste_selection", target=self)
 
     def undo(self) -> None:
-        """Undo the latest change in a tab of Google Chrome. MODIFY, changes something."""
+        """Undo the latest change in a tab of Google Chrome. MODIFY."""
         self._command("undo", target=self)
 
     def redo(self) -> None:
-        """Do the latest change again in a tab of Google Chrome. MODIFY, changes something."""
+        """Do the latest change again in a tab of Google Chrome. MODIFY."""
         self._command("redo", target=self)
 
     def stop(self) -> None:
@@ -182,7 +182,7 @@ class Application(Commands, Object):
     bookmark_folders: Elements[BookmarkFolders] = Elements("bookmarkFolders", "bookmark folder")
 
     def open(self, target: Sequence[Path]) -> None:
-        """Open files or objects in Google Chrome. MODIFY, opens a document.
+        """Open files or objects in Google Chrome. MODIFY.
 
         Args:
             target: Which files to open.
@@ -190,7 +190,7 @@ class Application(Commands, Object):
         self._command("open", target=target)
 
     def quit(self) -> None:
-        """Quit Google Chrome. DANGEROUS, ends the app, unsaved work may be lost."""
+        """Quit Google Chrome. DANGEROUS, unsaved work may be lost."""
         self._command("quit")
 
     if TYPE_CHECKING:

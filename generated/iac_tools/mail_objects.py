@@ -284,7 +284,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Mail. MODIFY, closes, unsaved work may be lost.
+        """Close documents, windows or outgoing messages of Mail. MODIFY, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -293,7 +293,7 @@ class Commands(Specifier):
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: SaveableFileFormat | None = None) -> None:
-        """Save documents of Mail. MODIFY, writes a file.
+        """Save documents or windows of Mail. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -304,10 +304,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Mail. MODIFY, prints.
+        """Print files or objects with Mail. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -315,25 +315,25 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Mail. DANGEROUS, deletes."""
+        """Delete objects of Mail. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Mail. MODIFY, makes a copy.
+        """Duplicate objects of Mail. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Mail to another place. MODIFY, moves.
+        """Move objects of Mail to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
@@ -407,7 +407,7 @@ class Application(Commands, Object):
     signatures: Elements[Signatures] = Elements("signatures", "signature")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Mail. MODIFY, opens a document.
+        """Open files or objects in Mail. MODIFY.
 
         Args:
             target: Which files to open.
@@ -418,7 +418,7 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Mail. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Mail. DANGEROUS, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -438,7 +438,7 @@ class Application(Commands, Object):
         """Return the name in a full mail address. SAFE, a pure function of its text.
 
         Args:
-            target: What to extract the name from.
+            target: The full mail address.
 
         Returns:
             The answer, text.
@@ -449,7 +449,7 @@ class Application(Commands, Object):
         """Return the plain address in a full mail address. SAFE, a pure function of its text.
 
         Args:
-            target: What to extract the address from.
+            target: The full mail address.
 
         Returns:
             The answer, text.
@@ -457,7 +457,7 @@ class Application(Commands, Object):
         return self._command("extract_address_from", target=target)
 
     def get_url(self, target: str) -> None:
-        """Open a mailbox or message by its URL in Mail. MODIFY, opens a URL.
+        """Open a mailbox or message by its URL in Mail. MODIFY.
 
         Args:
             target: Which URL to open.
@@ -465,15 +465,15 @@ class Application(Commands, Object):
         self._command("get_url", target=target)
 
     def import_mail_mailbox(self, *, at: Path) -> None:
-        """Import a mailbox file into Mail. MODIFY, makes something new.
+        """Import a mailbox file into Mail. MODIFY.
 
         Args:
-            at: The mailbox to import, an absolute path or .
+            at: The mailbox to import, absolute path or .
         """
         self._command("import_mail_mailbox", at=at)
 
     def mailto(self, target: str) -> None:
-        """Start a new message from a mailto URL in Mail. MODIFY, makes something new.
+        """Start a new message from a mailto URL in Mail. MODIFY.
 
         Args:
             target: The mailto URL, with address and subject.
@@ -481,10 +481,10 @@ class Application(Commands, Object):
         self._command("mailto", target=target)
 
     def synchronize(self, *, with_: Account) -> None:
-        """Synchronize an IMAP account of Mail with its server. MODIFY, changes something.
+        """Synchronize an IMAP account of Mail with its server. MODIFY.
 
         Args:
-            with_: Which account to synchronize with.
+            with_: The account to synchronize, such as accounts 0 .
         """
         self._command("synchronize", with_=with_)
 
@@ -906,7 +906,7 @@ class Message(Commands, Object):
         return self._command("forward", target=self, opening_window=opening_window)
 
     def redirect(self, *, opening_window: bool | None = None) -> OutgoingMessage:
-        """Redirect a message in Mail. Returns an outgoing message. MODIFY, makes something new.
+        """Redirect a message in Mail. Returns an outgoing message. MODIFY.
 
         Args:
             opening_window: Whether to open a window.
@@ -919,7 +919,7 @@ class Message(Commands, Object):
     def reply(
         self, *, opening_window: bool | None = None, reply_to_all: bool | None = None
     ) -> OutgoingMessage:
-        """Reply to a message in Mail. Returns an outgoing message. MODIFY, makes something new.
+        """Reply to a message in Mail. Returns an outgoing message. MODIFY.
 
         Args:
             opening_window: Whether to open a window.

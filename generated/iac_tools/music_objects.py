@@ -264,11 +264,11 @@ class Commands(Specifier):
         kind: Eknd | None = None,
         theme: str | None = None,
     ) -> None:
-        """Print files or objects with Music. MODIFY, prints.
+        """Print files or objects with Music. MODIFY.
 
         Args:
             print_dialog: Whether to show the print dialog.
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             kind: The kind of list to print.
             theme: The theme to print with.
         """
@@ -282,18 +282,18 @@ class Commands(Specifier):
         )
 
     def close(self) -> None:
-        """Close documents, windows or tabs of Music. MODIFY, closes, unsaved work may be lost."""
+        """Close documents or windows of Music. MODIFY, unsaved work may be lost."""
         self._command("close", target=self)
 
     def delete(self) -> None:
-        """Delete objects of Music. DANGEROUS, deletes."""
+        """Delete objects of Music. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(self, *, to: Specifier | None = None) -> Any:
-        """Duplicate objects of Music. MODIFY, makes a copy.
+        """Duplicate objects of Music. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
 
         Returns:
             The answer, an object.
@@ -301,15 +301,15 @@ class Commands(Specifier):
         return self._answer("duplicate", target=self, to=to)
 
     def open(self) -> None:
-        """Open files or objects in Music. MODIFY, opens a document."""
+        """Open files or objects in Music. MODIFY."""
         self._command("open", target=self)
 
     def save(self) -> None:
-        """Save documents of Music. MODIFY, writes a file."""
+        """Save documents or windows of Music. MODIFY, writes a file."""
         self._command("save", target=self)
 
     def convert(self) -> Track:
-        """Convert files or tracks in Music. Returns the track. MODIFY, changes something.
+        """Convert files or tracks in Music. Returns the track. MODIFY.
 
         Returns:
             The answer, a track.
@@ -342,15 +342,15 @@ class Item(Commands, Object):
     properties: RwProp[dict[str, Any]] = RwProp("properties")
 
     def download(self) -> None:
-        """Download an item in Music. MODIFY, makes something new."""
+        """Download an item in Music. MODIFY."""
         self._command("download", target=self)
 
     def export(self, *, as_: Eexf | None = None, to: Path | None = None) -> str:
-        """Export a source or a playlist from Music. MODIFY, makes something new.
+        """Export a source or a playlist from Music. MODIFY.
 
         Args:
             as_: The file format to write.
-            to: Where to put it.
+            to: The new place.
 
         Returns:
             The answer, text.
@@ -448,11 +448,11 @@ class Application(Commands, Object):
         self._command("run")
 
     def quit(self) -> None:
-        """Quit Music. DANGEROUS, ends the app, unsaved work may be lost."""
+        """Quit Music. DANGEROUS, unsaved work may be lost."""
         self._command("quit")
 
     def add(self, target: Sequence[Path], *, to: Specifier | None = None) -> Track:
-        """Add files to the library of Music. Returns the track. MODIFY, makes something new.
+        """Add files to the library of Music. Returns the track. MODIFY.
 
         Args:
             target: Which files to add.
@@ -502,7 +502,7 @@ class Application(Commands, Object):
         self._command("stop")
 
     def open_location(self, target: str | None = None) -> None:
-        """Open a stream or podcast of a URL in Music. MODIFY, opens a URL.
+        """Open a stream or podcast of a URL in Music. MODIFY.
 
         Args:
             target: Which URL to open.
@@ -560,15 +560,15 @@ class Playlist(Item):
     artworks: Elements[Artworks] = Elements("artworks", "artwork")
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Music to another place. MODIFY, moves.
+        """Move objects of Music to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
     def search(self, *, for_: str, only: Esra | None = None) -> Track:
-        """Search a playlist in Music. Returns the tracks found. SAFE, reads.
+        """Search a playlist in Music. Returns the tracks found. SAFE.
 
         Args:
             for_: The words to look for.
@@ -902,7 +902,7 @@ class FileTrack(Track):
     location: RwProp[Path] = RwProp("location")
 
     def refresh(self) -> None:
-        """Read the tags of a file track in Music again. MODIFY, changes something."""
+        """Read the tags of a file track in Music again. MODIFY."""
         self._command("refresh", target=self)
 
     if TYPE_CHECKING:

@@ -103,7 +103,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Notes. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of Notes. MODIFY, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -112,7 +112,7 @@ class Commands(Specifier):
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: SaveableFileFormat | None = None) -> None:
-        """Save documents of Notes. MODIFY, writes a file.
+        """Save documents, windows or attachments of Notes. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -123,10 +123,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Notes. MODIFY, prints.
+        """Print files or objects with Notes. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -134,25 +134,25 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Notes. DANGEROUS, deletes."""
+        """Delete objects of Notes. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Notes. MODIFY, makes a copy.
+        """Duplicate objects of Notes. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Notes to another place. MODIFY, moves.
+        """Move objects of Notes to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
@@ -173,7 +173,7 @@ class Application(Commands, Object):
     attachments: Elements[Attachments] = Elements("attachments", "attachment")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Notes. MODIFY, opens a document.
+        """Open files or objects in Notes. MODIFY.
 
         Args:
             target: Which files to open.
@@ -184,7 +184,7 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Notes. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Notes. DANGEROUS, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.

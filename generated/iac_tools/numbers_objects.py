@@ -234,7 +234,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Numbers. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of Numbers. MODIFY, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -243,7 +243,7 @@ class Commands(Specifier):
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: SaveableFileFormat | None = None) -> None:
-        """Save documents of Numbers. MODIFY, writes a file.
+        """Save documents or windows of Numbers. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -254,10 +254,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Numbers. MODIFY, prints.
+        """Print files or objects with Numbers. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -265,25 +265,25 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Numbers. DANGEROUS, deletes."""
+        """Delete objects of Numbers. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Numbers. MODIFY, makes a copy.
+        """Duplicate objects of Numbers. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Numbers to another place. MODIFY, moves.
+        """Move objects of Numbers to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
@@ -299,7 +299,7 @@ class Application(Commands, Object):
     templates: Elements[Templates] = Elements("templates", "template")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Numbers. MODIFY, opens a document.
+        """Open files or objects in Numbers. MODIFY.
 
         Args:
             target: Which files to open.
@@ -310,7 +310,7 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Numbers. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Numbers. DANGEROUS, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -336,12 +336,12 @@ class Document(Commands, Object):
     def export(
         self, *, to: Path, as_: ExportFormat, with_properties: ExportOptions | None = None
     ) -> None:
-        """Export a document of Numbers to a file. MODIFY, makes something new.
+        """Export a document of Numbers to a file. MODIFY.
 
         Args:
             to: Where to export.
             as_: The file format to write.
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
         """
         self._command("export", target=self, to=to, as_=as_, with_properties=with_properties)
 
@@ -743,7 +743,7 @@ class Table(IworkItem):
     def sort(
         self, *, by: Column, direction: Nmsd | None = None, in_rows: Range | None = None
     ) -> None:
-        """Sort a table in Numbers by a column. MODIFY, changes something.
+        """Sort a table in Numbers by a column. MODIFY.
 
         Args:
             by: Which column to sort by.
@@ -753,7 +753,7 @@ class Table(IworkItem):
         self._command("sort", target=self, by=by, direction=direction, in_rows=in_rows)
 
     def transpose(self) -> None:
-        """Exchange the rows and columns of a table in Numbers. MODIFY, changes something."""
+        """Exchange the rows and columns of a table in Numbers. MODIFY."""
         self._command("transpose", target=self)
 
     if TYPE_CHECKING:
@@ -827,15 +827,15 @@ class Range(Commands, Object):
         self._command("clear", target=self)
 
     def merge(self) -> None:
-        """Merge the cells of a range in Numbers into one. MODIFY, changes something."""
+        """Merge the cells of a range in Numbers into one. MODIFY."""
         self._command("merge", target=self)
 
     def unmerge(self) -> None:
-        """Split the merged cells of a range in Numbers. MODIFY, changes something."""
+        """Split the merged cells of a range in Numbers. MODIFY."""
         self._command("unmerge", target=self)
 
     def add_column_after(self) -> Any:
-        """Add a column after a range in Numbers. Returns an object. MODIFY, makes something new.
+        """Add a column after a range in Numbers. Returns an object. MODIFY.
 
         Returns:
             The answer, an object.
@@ -843,7 +843,7 @@ class Range(Commands, Object):
         return self._answer("add_column_after", target=self)
 
     def add_column_before(self) -> Any:
-        """Add a column before a range in Numbers. Returns an object. MODIFY, makes something new.
+        """Add a column before a range in Numbers. Returns an object. MODIFY.
 
         Returns:
             The answer, an object.
@@ -851,7 +851,7 @@ class Range(Commands, Object):
         return self._answer("add_column_before", target=self)
 
     def add_row_above(self) -> Any:
-        """Add a row above a range in Numbers. Returns an object. MODIFY, makes something new.
+        """Add a row above a range in Numbers. Returns an object. MODIFY.
 
         Returns:
             The answer, an object.
@@ -859,7 +859,7 @@ class Range(Commands, Object):
         return self._answer("add_row_above", target=self)
 
     def add_row_below(self) -> Any:
-        """Add a row below a range in Numbers. Returns an object. MODIFY, makes something new.
+        """Add a row below a range in Numbers. Returns an object. MODIFY.
 
         Returns:
             The answer, an object.

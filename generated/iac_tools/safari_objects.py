@@ -91,7 +91,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Safari. MODIFY, closes, unsaved work may be lost.
+        """Close documents, windows or tabs of Safari. MODIFY, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -100,7 +100,7 @@ class Commands(Specifier):
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: Any = None) -> None:
-        """Save documents of Safari. MODIFY, writes a file.
+        """Save documents or windows of Safari. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -111,10 +111,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Safari. MODIFY, prints.
+        """Print files or objects with Safari. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -122,25 +122,25 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Safari. DANGEROUS, deletes."""
+        """Delete objects of Safari. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Safari. MODIFY, makes a copy.
+        """Duplicate objects of Safari. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Safari to another place. MODIFY, moves.
+        """Move objects of Safari to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
@@ -155,7 +155,7 @@ class Application(Commands, Object):
     windows: Elements[Windows] = Elements("windows", "window")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Safari. MODIFY, opens a document.
+        """Open files or objects in Safari. MODIFY.
 
         Args:
             target: Which files to open.
@@ -166,7 +166,7 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Safari. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Safari. DANGEROUS, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -176,7 +176,7 @@ class Application(Commands, Object):
     def add_reading_list_item(
         self, target: str, *, and_preview_text: str | None = None, with_title: str | None = None
     ) -> None:
-        """Add a URL to the reading list of Safari. MODIFY, makes something new.
+        """Add a URL to the reading list of Safari. MODIFY.
 
         Args:
             target: The URL to add.

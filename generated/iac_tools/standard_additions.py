@@ -172,7 +172,7 @@ def choose_color(*, default_color: ListOf[float] | None = None) -> ListOf[float]
     """Let the user choose a color. SAFE, lets the user pick.
 
     Args:
-        default_color: The default color to use.
+        default_color: The color chosen at first, red, green and blue, each 0 to 1.
 
     Returns:
         The answer, a colour.
@@ -212,7 +212,7 @@ def choose_file(
     Args:
         with_prompt: The prompt to show.
         of_type: The file types to offer.
-        default_location: The default location to use.
+        default_location: The folder to start in, absolute path or .
         invisibles: Whether to show invisible files.
         multiple_selections_allowed: Whether multiple selections are allowed.
         showing_package_contents: Whether to open packages as folders.
@@ -253,7 +253,7 @@ def choose_file_name(
     Args:
         with_prompt: The prompt to show.
         default_name: The name to propose.
-        default_location: The folder to start in, an absolute path or .
+        default_location: The folder to start in, absolute path or .
 
     Returns:
         The answer, a file.
@@ -295,7 +295,7 @@ def choose_folder(
 
     Args:
         with_prompt: The prompt to show.
-        default_location: The folder to start in, an absolute path or .
+        default_location: The folder to start in, absolute path or .
         invisibles: Whether to show invisible files.
         multiple_selections_allowed: Whether multiple selections are allowed.
         showing_package_contents: Whether to open packages as folders.
@@ -355,7 +355,7 @@ def choose_from_list(
         ok_button_name: The label of the OK button.
         cancel_button_name: The label of the cancel button.
         multiple_selections_allowed: Whether multiple selections are allowed.
-        empty_selection_allowed: Whether empty selection is allowed.
+        empty_selection_allowed: Whether to allow choosing nothing.
 
     Returns:
         The answer, texts or numbers.
@@ -431,7 +431,7 @@ def choose_url(
     },
 )
 def delay(target: float | None = None) -> None:
-    """Wait for a number of seconds. SAFE, waits.
+    """Wait for a number of seconds. SAFE.
 
     Args:
         target: How many seconds to wait.
@@ -575,7 +575,7 @@ def display_notification(
     Args:
         text: The text of the notification.
         with_title: The title of the notification.
-        subtitle: The subtitle to use.
+        subtitle: The line below the title.
         sound_name: The sound to play with it.
     """
     return APP.call(
@@ -662,10 +662,10 @@ def say(
     example={"target": "~/Documents/example.txt"},
 )
 def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
-    """Return what is known of a file or folder. SAFE, reads.
+    """Return what is known of a file or folder. SAFE.
 
     Args:
-        target: Which file to return the info for.
+        target: The file or folder, absolute path or .
         size: Whether to add up its size.
 
     Returns:
@@ -682,7 +682,7 @@ def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
     result="list of text",
 )
 def list_disks() -> ListOf[str]:
-    """Return the names of the mounted disks. SAFE, reads.
+    """Return the names of the mounted disks. SAFE.
 
     Returns:
         The answer, texts.
@@ -702,10 +702,10 @@ def list_disks() -> ListOf[str]:
     example={"target": "~/Documents/example.txt"},
 )
 def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
-    """Return the names of what is in a folder. SAFE, reads.
+    """Return the names of what is in a folder. SAFE.
 
     Args:
-        target: The folder to list, an absolute path or .
+        target: The folder to list, absolute path or .
         invisibles: Whether to show invisible files.
 
     Returns:
@@ -778,7 +778,7 @@ def path_to(
     from_: Fldm | None = None,
     folder_creation: bool | None = None,
 ) -> str:
-    """Return the path of an app, or of a known folder such as desktop. SAFE, reads.
+    """Return the path of an app, or of a known folder such as desktop. SAFE.
 
     Args:
         target: The folder or app, such as desktop.
@@ -807,11 +807,11 @@ def path_to(
 def path_to_resource(
     target: str, *, in_bundle: str | None = None, in_directory: str | None = None
 ) -> str:
-    """Return the path of a resource in a bundle. SAFE, reads.
+    """Return the path of a resource in a bundle. SAFE.
 
     Args:
         target: The name of the resource.
-        in_bundle: The bundle to look in, an absolute path or .
+        in_bundle: The bundle to look in, absolute path or .
         in_directory: The folder of the bundle to look in.
 
     Returns:
@@ -831,7 +831,7 @@ def path_to_resource(
     example={"target": 1},
 )
 def ascii_character(target: int) -> str:
-    """Return the character of a code. SAFE, reads.
+    """Return the character of a code. SAFE.
 
     Args:
         target: The code, from 0 to 255.
@@ -853,7 +853,7 @@ def ascii_character(target: int) -> str:
     example={"target": "example"},
 )
 def ascii_number(target: str) -> int:
-    """Return the code of a character. SAFE, reads.
+    """Return the code of a character. SAFE.
 
     Args:
         target: The character to look up.
@@ -879,12 +879,12 @@ def ascii_number(target: str) -> int:
 def localized_string(
     target: str, *, from_table: str | None = None, in_bundle: str | None = None
 ) -> str:
-    """Return a text in the language of the user. SAFE, reads.
+    """Return a text in the language of the user. SAFE.
 
     Args:
         target: The key of the text.
         from_table: The strings file that has it.
-        in_bundle: The bundle that has it, an absolute path or .
+        in_bundle: The bundle that has it, absolute path or .
 
     Returns:
         The answer, text.
@@ -903,7 +903,7 @@ def localized_string(
     example={"of": "example", "in_": "example"},
 )
 def offset(*, of: str, in_: str) -> int:
-    """Return where a text stands in another one, 0 for nowhere. SAFE, reads.
+    """Return where a text stands in another one, 0 for nowhere. SAFE.
 
     Args:
         of: The text to look for.
@@ -926,7 +926,7 @@ def offset(*, of: str, in_: str) -> int:
     example={"target": "example"},
 )
 def summarize(target: str, *, in_: int | None = None) -> str:
-    """Summarize a text or a text file. SAFE, reads.
+    """Summarize a text or a text file. SAFE.
 
     Args:
         target: What to summarize.
@@ -987,7 +987,7 @@ def the_clipboard(*, as_: str | None = None) -> Any:
     result="list of list of any",
 )
 def clipboard_info(*, for_: str | None = None) -> ListOf[ListOf[Any]]:
-    """Return the types and sizes of what is on the clipboard. SAFE, reads.
+    """Return the types and sizes of what is on the clipboard. SAFE.
 
     Args:
         for_: The only kind to look for.
@@ -1010,10 +1010,10 @@ def clipboard_info(*, for_: str | None = None) -> ListOf[ListOf[Any]]:
     example={"target": "~/Documents/example.txt"},
 )
 def open_for_access(target: str, *, write_permission: bool | None = None) -> int:
-    """Open a file for reading or writing. Returns its number. MODIFY, opens a file.
+    """Open a file for reading or writing. Returns its number. MODIFY.
 
     Args:
-        target: Which file to open for access.
+        target: The file to open, absolute path or .
         write_permission: Whether to write to it.
 
     Returns:
@@ -1032,7 +1032,7 @@ def open_for_access(target: str, *, write_permission: bool | None = None) -> int
     example={"target": "application"},
 )
 def close_access(target: Any) -> None:
-    """Close a file after access. SAFE, reads.
+    """Close a file after access. SAFE.
 
     Args:
         target: The number or path of the file.
@@ -1142,7 +1142,7 @@ def write(
     example={"target": "application"},
 )
 def get_eof(target: Any) -> int:
-    """Return the length of a file in bytes. SAFE, reads.
+    """Return the length of a file in bytes. SAFE.
 
     Args:
         target: The path or number of the file.
@@ -1187,7 +1187,7 @@ def load_script(target: str) -> Any:
     """Load a compiled script from a file. DANGEROUS, runs code.
 
     Args:
-        target: The script file, an absolute path or .
+        target: The script file, absolute path or .
 
     Returns:
         The answer, a value.
@@ -1212,7 +1212,7 @@ def store_script(
 
     Args:
         target: The script object to store.
-        in_: The file to write, an absolute path or .
+        in_: The file to write, absolute path or .
         replacing: What to do with an existing file.
     """
     return APP.call(store_script, target=target, in_=in_, replacing=replacing)
@@ -1254,7 +1254,7 @@ def run_script(
     result="list of text",
 )
 def scripting_components() -> ListOf[str]:
-    """Return the names of the scripting languages at hand. SAFE, reads.
+    """Return the names of the scripting languages at hand. SAFE.
 
     Returns:
         The answer, texts.
@@ -1270,7 +1270,7 @@ def scripting_components() -> ListOf[str]:
     result="date",
 )
 def current_date() -> str:
-    """Return the date and the time of now. SAFE, reads.
+    """Return the current date and time. SAFE.
 
     Returns:
         The answer, a date.
@@ -1369,7 +1369,7 @@ def random_number(
     to: float | None = None,
     with_seed: int | None = None,
 ) -> float:
-    """Return a random number. SAFE, reads.
+    """Return a random number. SAFE.
 
     Args:
         target: The most it may be.
@@ -1394,7 +1394,7 @@ def random_number(
     example={"target": 1.5},
 )
 def round(target: float, *, rounding: Olie | None = None) -> int:
-    """Round a number to a whole one. SAFE, reads.
+    """Round a number to a whole one. SAFE.
 
     Args:
         target: What to round.
@@ -1477,7 +1477,7 @@ def system_attribute(target: Any = None, *, has: int | None = None) -> Any:
     result="system information",
 )
 def system_info() -> Mapping[str, Any]:
-    """Return name, version, user and hardware of the Mac. SAFE, reads.
+    """Return name, version, user and hardware of the Mac. SAFE.
 
     Returns:
         The answer, system information.
@@ -1493,7 +1493,7 @@ def system_info() -> Mapping[str, Any]:
     result="integer",
 )
 def time_to_gmt() -> int:
-    """Return how many seconds the local time is ahead of GMT. SAFE, reads.
+    """Return how many seconds the local time is ahead of GMT. SAFE.
 
     Returns:
         The answer, a whole number.
@@ -1536,7 +1536,7 @@ def notify(text: str, *, title: str | None = None) -> None:
     """Show a notification with a title. SAFE, visible to the user only and gone by itself.
 
     Args:
-        text: The text to use.
+        text: The text to show.
         title: The title to show.
     """
     return APP.call(notify, text=text, title=title)
@@ -1596,7 +1596,7 @@ def set_clipboard_text(text: str) -> None:
     """Put text on the clipboard. MODIFY, edits or uses the clipboard.
 
     Args:
-        text: The text to use.
+        text: The text to put there.
     """
     return APP.call(set_clipboard_text, text=text)
 
@@ -1614,7 +1614,7 @@ def set_clipboard_text(text: str) -> None:
     example={"question": "example", "default": "example"},
 )
 def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
-    """Ask the user for a line of text. MODIFY, asks the user.
+    """Ask the user for a line of text. MODIFY.
 
     Args:
         question: The question to ask.
@@ -1638,7 +1638,7 @@ def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     example={"question": "example"},
 )
 def ask_yes_no(question: str) -> Mapping[str, Any]:
-    """Ask the user a question with a Yes and a No button. MODIFY, asks the user.
+    """Ask the user a question with a Yes and a No button. MODIFY.
 
     Args:
         question: The question to ask.
@@ -1986,7 +1986,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "choose_color": Schema(
         '{"type": "object", "properties": {'
-        '"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "The default color to use, red, green '
+        '"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "The color chosen at first, red, green '
         'and blue, each 0 to 1"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1997,7 +1997,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"of_type": {"type": "array", "items": {"type": "string"}, "description": "The file types to offer"}, '
-        '"default_location": {"type": "string", "description": "The default location to use, an absolute path or ~"}, '
+        '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}, '
         '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}, '
         '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
         '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
@@ -2010,7 +2010,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"default_name": {"type": "string", "description": "The name to propose"}, '
-        '"default_location": {"type": "string", "description": "The folder to start in, an absolute path or ~"}'
+        '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2019,7 +2019,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "choose_folder": Schema(
         '{"type": "object", "properties": {'
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
-        '"default_location": {"type": "string", "description": "The folder to start in, an absolute path or ~"}, '
+        '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}, '
         '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}, '
         '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
         '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
@@ -2037,7 +2037,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"ok_button_name": {"type": "string", "description": "The label of the OK button"}, '
         '"cancel_button_name": {"type": "string", "description": "The label of the cancel button"}, '
         '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
-        '"empty_selection_allowed": {"type": "boolean", "description": "Whether empty selection is allowed"}'
+        '"empty_selection_allowed": {"type": "boolean", "description": "Whether to allow choosing nothing"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"anyOf": [{"type": "number"}, {"type": "string"}]}}'
@@ -2087,7 +2087,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
         '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that escape presses"}, '
         '"with_title": {"type": "string", "description": "The title to show"}, '
-        '"with_icon": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The icon to show, an absolute path or ~"}, '
+        '"with_icon": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The icon to show, absolute path or ~"}, '
         '"giving_up_after": {"type": "integer", "description": "Seconds to wait for an answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2099,7 +2099,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "The text of the notification"}, '
         '"with_title": {"type": "string", "description": "The title of the notification"}, '
-        '"subtitle": {"type": "string", "description": "The subtitle to use"}, '
+        '"subtitle": {"type": "string", "description": "The line below the title"}, '
         '"sound_name": {"type": "string", "description": "The sound to play with it"}'
         '}, "additionalProperties": false}',
     ),
@@ -2120,7 +2120,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "info_for": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to return the info for, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "The file or folder, absolute path or ~"}, '
         '"size": {"type": "boolean", "description": "Whether to add up its size"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2136,7 +2136,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_folder": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "The folder to list, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "The folder to list, absolute path or ~"}, '
         '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2171,7 +2171,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "path_to_resource": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The name of the resource"}, '
-        '"in_bundle": {"type": "string", "description": "The bundle to look in, an absolute path or ~"}, '
+        '"in_bundle": {"type": "string", "description": "The bundle to look in, absolute path or ~"}, '
         '"in_directory": {"type": "string", "description": "The folder of the bundle to look in"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2198,7 +2198,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The key of the text"}, '
         '"from_table": {"type": "string", "description": "The strings file that has it"}, '
-        '"in_bundle": {"type": "string", "description": "The bundle that has it, an absolute path or ~"}'
+        '"in_bundle": {"type": "string", "description": "The bundle that has it, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2215,7 +2215,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "summarize": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to summarize, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "What to summarize, absolute path or ~"}, '
         '"in_": {"type": "integer", "description": "How many sentences to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2244,7 +2244,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open_for_access": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to open for access, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "The file to open, absolute path or ~"}, '
         '"write_permission": {"type": "boolean", "description": "Whether to write to it"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2300,14 +2300,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "load_script": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "The script file, an absolute path or ~"}'
+        '"target": {"type": "string", "description": "The script file, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "store_script": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The script object to store"}, '
-        '"in_": {"type": "string", "description": "The file to write, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "The file to write, absolute path or ~"}, '
         '"replacing": {"type": "string", "enum": ["ask", "yes", "no"], "description": "What to do with an existing file"}'
         '}, "additionalProperties": false}',
     ),
@@ -2414,7 +2414,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "notify": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The text to use"}, '
+        '"text": {"type": "string", "description": "The text to show"}, '
         '"title": {"type": "string", "description": "The title to show"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
@@ -2432,7 +2432,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_clipboard_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The text to use"}'
+        '"text": {"type": "string", "description": "The text to put there"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "ask_text": Schema(

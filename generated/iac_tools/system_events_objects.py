@@ -789,7 +789,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: File | None = None) -> None:
-        """Close documents, windows or tabs of System Events. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of System Events. MODIFY, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -798,7 +798,7 @@ class Commands(Specifier):
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: File | None = None, as_: SaveableFileFormat | None = None) -> None:
-        """Save documents of System Events. MODIFY, writes a file.
+        """Save documents or windows of System Events. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -809,10 +809,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings_2 | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with System Events. MODIFY, prints.
+        """Print files or objects with System Events. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -820,25 +820,25 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of System Events. DANGEROUS, deletes."""
+        """Delete objects of System Events. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of System Events. MODIFY, makes a copy.
+        """Duplicate objects of System Events. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier | str) -> DiskItem | ListOf[DiskItem]:
-        """Move objects of System Events to another place. MODIFY, moves.
+        """Move objects of System Events to another place. MODIFY.
 
         Args:
-            to: The folder to move them to, an absolute path or a reference.
+            to: The folder to move them to, absolute path or a reference.
 
         Returns:
             The answer, one or more disk items.
@@ -954,7 +954,7 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit System Events. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit System Events. DANGEROUS, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -978,11 +978,11 @@ class Application(Commands, Object):
         self._command("end_transaction")
 
     def log_out(self) -> None:
-        """Log the user out of the Mac. DANGEROUS, logs the user out."""
+        """Log the user out of the Mac. DANGEROUS."""
         self._command("log_out")
 
     def restart(self, *, state_saving_preference: bool | None = None) -> None:
-        """Restart the computer. DANGEROUS, restarts the computer.
+        """Restart the computer. DANGEROUS.
 
         Args:
             state_saving_preference: Whether to open the same windows afterwards.
@@ -990,7 +990,7 @@ class Application(Commands, Object):
         self._command("restart", state_saving_preference=state_saving_preference)
 
     def shut_down(self, *, state_saving_preference: bool | None = None) -> None:
-        """Shut the computer down. DANGEROUS, shuts the computer down.
+        """Shut the computer down. DANGEROUS.
 
         Args:
             state_saving_preference: Whether to open the same windows afterwards.

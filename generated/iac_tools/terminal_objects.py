@@ -68,7 +68,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Terminal. DANGEROUS, starts or ends a shell.
+        """Close windows of Terminal. DANGEROUS, starts or ends a shell.
 
         Args:
             saving: Whether to save changes first.
@@ -77,7 +77,7 @@ class Commands(Specifier):
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None) -> None:
-        """Save documents of Terminal. MODIFY, writes a file.
+        """Save windows of Terminal. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -87,10 +87,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Terminal. MODIFY, prints.
+        """Print files or objects with Terminal. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -98,23 +98,23 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Terminal. DANGEROUS, deletes."""
+        """Delete objects of Terminal. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(self, *, to: Specifier, with_properties: Mapping[str, Any] | None = None) -> None:
-        """Duplicate objects of Terminal. MODIFY, makes a copy.
+        """Duplicate objects of Terminal. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Terminal to another place. MODIFY, moves.
+        """Move objects of Terminal to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
@@ -139,7 +139,7 @@ class Application(Commands, Object):
         self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Terminal. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Terminal. DANGEROUS, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.

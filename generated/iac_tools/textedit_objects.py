@@ -123,7 +123,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: Savo | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of TextEdit. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of TextEdit. MODIFY, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.
@@ -132,30 +132,30 @@ class Commands(Specifier):
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def delete(self) -> None:
-        """Delete objects of TextEdit. DANGEROUS, deletes."""
+        """Delete objects of TextEdit. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of TextEdit. MODIFY, makes a copy.
+        """Duplicate objects of TextEdit. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of TextEdit to another place. MODIFY, moves.
+        """Move objects of TextEdit to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
     def save(self, *, as_: str | None = None, in_: Path | None = None) -> None:
-        """Save documents of TextEdit. MODIFY, writes a file.
+        """Save documents or windows of TextEdit. MODIFY, writes a file.
 
         Args:
             as_: The file format to write.
@@ -185,7 +185,7 @@ class Application(Item):
     windows: Elements[Windows] = Elements("windows", "window")
 
     def open(self, target: Path) -> Document:
-        """Open files or objects in TextEdit. MODIFY, opens a document.
+        """Open files or objects in TextEdit. MODIFY.
 
         Args:
             target: Which file to open.
@@ -202,19 +202,19 @@ class Application(Item):
         print_dialog: bool | None = None,
         with_properties: PrintSettings | None = None,
     ) -> None:
-        """Print files or objects with TextEdit. MODIFY, prints.
+        """Print files or objects with TextEdit. MODIFY.
 
         Args:
             target: Which file to print.
             print_dialog: Whether to show the print dialog.
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
         """
         self._command(
             "print", target=target, print_dialog=print_dialog, with_properties=with_properties
         )
 
     def quit(self, *, saving: Savo | None = None) -> None:
-        """Quit TextEdit. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit TextEdit. DANGEROUS, unsaved work may be lost.
 
         Args:
             saving: Whether to save changes first.

@@ -20,6 +20,7 @@ from iac_gen.describe import (
     command_verb,
     form_words,
     kind_words,
+    levelled,
     own_words,
     parameter_words,
     responders,
@@ -40,7 +41,7 @@ from iac_gen.objects import (
     object_tools,
     visible_properties,
 )
-from iac_gen.phrases import DO, KNOWN, Verb
+from iac_gen.phrases import DO, KNOWN, Verb, either, plural_noun
 from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved, is_hook
 from iac_gen.sentences import sentences
@@ -272,13 +273,14 @@ class _Builder:
         own = responders(command, self.resolved)
         verb = command_verb(command, direct, self.types, own)
         place = "" if self.resolved.source.kind == "addition" else app
+        things = either([plural_noun(term) for term in own] or ["documents", "windows"])
         summary = (
-            doc.replace("{app}", app)
+            doc.replace("{app}", app).replace("{things}", things)
             if doc
             else command_summary(verb, direct, result, self.types, place, own)
         )
-        level = sentence(f"{judged.level}, {judged.reason}.", 70)
-        summary = f"{sentence(summary, 180 - MARK_ROOM * self.wording).rstrip('.')}. {level}"
+        room = 180 - MARK_ROOM * self.wording
+        summary = levelled(summary, judged.level, judged.reason, room)
         what = f"command {capped(command.name, MAX_NAME)}"
         self.tools.append(
             ToolFunction(
