@@ -309,7 +309,7 @@ def list(
     SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
@@ -361,7 +361,7 @@ def count(
     """Count objects of one class in Finder, filtered. SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds it may take.
@@ -398,7 +398,7 @@ def make(
     """Make an object of one class in Finder. Returns its reference. MODIFY.
 
     Args:
-        element: Which class.
+        element: Of which class.
         properties: Values by property name.
         at: Where to put it, else the app chooses.
         timeout: Seconds it may take.
@@ -1536,7 +1536,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
-        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Which class"}, '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
@@ -1551,7 +1551,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
-        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Which class"}, '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
@@ -1563,7 +1563,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
-        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Which class"}, '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}, '
@@ -1629,7 +1629,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"to": {"type": "string", "description": "The new place, such as folders[0]"}, '
         '"replacing": {"type": "boolean", "description": "Whether to replace what has the same name"}, '
-        '"routing_suppressed": {"type": "boolean", "description": "Whether to keep items where they are put, also in special folders"}, '
+        '"routing_suppressed": {"type": "boolean", "default": false, "description": "Whether to keep items where they are put, also in special folders"}, '
         '"exact_copy": {"type": "boolean", "description": "Whether to keep owner and rights"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1651,7 +1651,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"replacing": {"type": "boolean", "description": "Whether to replace what has the same name"}, '
         '"positioned_at": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
         '{"type": "string"}}, {"type": "object"}]}, "description": "Where in the window, x and y of each item"}, '
-        '"routing_suppressed": {"type": "boolean", "description": "Whether to keep items where they are put, also in special folders"}'
+        '"routing_suppressed": {"type": "boolean", "default": false, "description": "Whether to keep items where they are put, also in special folders"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1707,8 +1707,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The files or folders to refresh, such as '
         'folders[0]"}, '
-        '"necessity": {"type": "boolean", "description": "Whether to refresh only what changed"}, '
-        '"registering_applications": {"type": "boolean", "description": "Whether to register applications"}'
+        '"necessity": {"type": "boolean", "default": false, "description": "Whether to refresh only what changed"}, '
+        '"registering_applications": {"type": "boolean", "default": true, "description": "Whether to register applications"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "restart": Schema(

@@ -162,7 +162,7 @@ def list(
     references. SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
@@ -214,7 +214,7 @@ def count(
     """Count objects of one class in Google Chrome, filtered. SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds it may take.
@@ -250,7 +250,7 @@ def make(
     """Make an object of one class in Google Chrome. Returns its reference. MODIFY.
 
     Args:
-        element: Which class.
+        element: Of which class.
         properties: Values by property name.
         at: Where to put it, else the app chooses.
         timeout: Seconds it may take.
@@ -948,7 +948,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Which class"}, '
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
@@ -962,7 +962,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Which class"}, '
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
@@ -973,7 +973,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Which class"}, '
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}, '

@@ -321,7 +321,7 @@ def list(
     """List objects of one class in Music, filtered, with the named properties and references. SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
@@ -373,7 +373,7 @@ def count(
     """Count objects of one class in Music, filtered. SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds it may take.
@@ -407,7 +407,7 @@ def make(
     """Make an object of one class in Music. Returns its reference. MODIFY.
 
     Args:
-        element: Which class.
+        element: Of which class.
         properties: Values by property name.
         at: Where to put it, else the app chooses.
         timeout: Seconds it may take.
@@ -1547,7 +1547,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
-        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Which class"}, '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
@@ -1563,7 +1563,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
-        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Which class"}, '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
@@ -1576,7 +1576,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
-        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Which class"}, '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
@@ -1737,7 +1737,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which playlist, such as playlists[0]"}, '
         '"for_": {"type": "string", "description": "The words to look for"}, '
-        '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"], "description": "The part of a track to look in"}'
+        '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"], "default": "all", "description": "The part of a '
+        'track to look in"}'
         '}, "required": ["target", "for_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'

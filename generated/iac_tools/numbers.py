@@ -230,7 +230,7 @@ def list(
     SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
@@ -282,7 +282,7 @@ def count(
     """Count objects of one class in Numbers, filtered. SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds it may take.
@@ -318,7 +318,7 @@ def make(
     """Make an object of one class in Numbers. Returns its reference. MODIFY.
 
     Args:
-        element: Which class.
+        element: Of which class.
         properties: Values by property name.
         at: Where to put it, else the app chooses.
         timeout: Seconds it may take.
@@ -1296,7 +1296,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
-        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Which class"}, '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
@@ -1311,7 +1311,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
-        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Which class"}, '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
@@ -1323,7 +1323,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
-        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Which class"}, '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}, '

@@ -154,7 +154,7 @@ def list(
     SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
@@ -206,7 +206,7 @@ def count(
     """Count objects of one class in Safari, filtered. SAFE.
 
     Args:
-        element: Which class.
+        element: Of which class.
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         timeout: Seconds it may take.
@@ -242,7 +242,7 @@ def make(
     """Make an object of one class in Safari. Returns its reference. MODIFY.
 
     Args:
-        element: Which class.
+        element: Of which class.
         properties: Values by property name.
         at: Where to put it, else the app chooses.
         timeout: Seconds it may take.
@@ -883,7 +883,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Which class"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
@@ -897,7 +897,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Which class"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
@@ -908,7 +908,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Which class"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
         '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}, '

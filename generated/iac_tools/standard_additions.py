@@ -1977,7 +1977,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"with_title": {"type": "string", "description": "The title of the dialog"}, '
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether multiple selections are allowed"}, '
         '"as_": {"type": "string", "description": "Whether to answer an app or an alias"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1998,9 +1998,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"of_type": {"type": "array", "items": {"type": "string"}, "description": "The file types to offer"}, '
         '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}, '
-        '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
-        '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
+        '"invisibles": {"type": "boolean", "default": false, "description": "Whether to show invisible files"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether multiple selections are allowed"}, '
+        '"showing_package_contents": {"type": "boolean", "default": false, "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2020,9 +2020,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}, '
-        '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
-        '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
+        '"invisibles": {"type": "boolean", "default": false, "description": "Whether to show invisible files"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether multiple selections are allowed"}, '
+        '"showing_package_contents": {"type": "boolean", "default": false, "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2068,7 +2068,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The text of the alert"}, '
         '"message": {"type": "string", "description": "The smaller text below it"}, '
-        '"as_": {"type": "string", "enum": ["critical", "informational", "warning"], "description": "The kind of alert"}, '
+        '"as_": {"type": "string", "enum": ["critical", "informational", "warning"], "default": "informational", "description": "The kind of alert"}, '
         '"buttons": {"type": "array", "items": {"type": "string"}, "description": "The buttons to show"}, '
         '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
         '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that escape presses"}, '
@@ -2082,7 +2082,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The text of the dialog"}, '
         '"default_answer": {"type": "string", "description": "What stands in the field; no field if left out"}, '
-        '"hidden_answer": {"type": "boolean", "description": "Whether to hide the answer"}, '
+        '"hidden_answer": {"type": "boolean", "default": false, "description": "Whether to hide the answer"}, '
         '"buttons": {"type": "array", "items": {"type": "string"}, "description": "The buttons to show"}, '
         '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
         '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that escape presses"}, '
@@ -2112,8 +2112,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"pitch": {"type": "number", "description": "The pitch of the voice, 0 to 127"}, '
         '"modulation": {"type": "number", "description": "How far the pitch varies, 0 to 127"}, '
         '"volume": {"type": "number", "description": "The volume of the voice, 0 to 1"}, '
-        '"stopping_current_speech": {"type": "boolean", "description": "Whether to stop what is being spoken"}, '
-        '"waiting_until_completion": {"type": "boolean", "description": "Whether to wait for its end"}, '
+        '"stopping_current_speech": {"type": "boolean", "default": false, "description": "Whether to stop what is being spoken"}, '
+        '"waiting_until_completion": {"type": "boolean", "default": true, "description": "Whether to wait for its end"}, '
         '"saving_to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The sound file to write instead of speaking"}'
         '}, "required": ["text"], "additionalProperties": false}',
@@ -2121,7 +2121,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "info_for": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The file or folder, absolute path or ~"}, '
-        '"size": {"type": "boolean", "description": "Whether to add up its size"}'
+        '"size": {"type": "boolean", "default": true, "description": "Whether to add up its size"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object"}'
@@ -2137,7 +2137,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_folder": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The folder to list, absolute path or ~"}, '
-        '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}'
+        '"invisibles": {"type": "boolean", "default": true, "description": "Whether to show invisible files"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}'
@@ -2162,7 +2162,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"as_": {"type": "string", "description": "Whether to answer text or a file"}, '
         '"from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"], "description": "The user '
         'or system that has it"}, '
-        '"folder_creation": {"type": "boolean", "description": "Whether to make it where it is missing"}'
+        '"folder_creation": {"type": "boolean", "default": true, "description": "Whether to make it where it is missing"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2342,7 +2342,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"user_name": {"type": "string", "description": "The user to act as"}, '
         '"password": {"type": "string", "description": "The password to give"}, '
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
-        '"altering_line_endings": {"type": "boolean", "description": "Whether to turn line ends into those of a Mac"}'
+        '"altering_line_endings": {"type": "boolean", "default": true, "description": "Whether to turn line ends into those of a Mac"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2359,8 +2359,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "random_number": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "number", "description": "The most it may be"}, '
-        '"from_": {"type": "number", "description": "The least it may be"}, '
-        '"to": {"type": "number", "description": "The most it may be"}, '
+        '"from_": {"type": "number", "default": 0, "description": "The least it may be"}, '
+        '"to": {"type": "number", "default": 1, "description": "The most it may be"}, '
         '"with_seed": {"type": "integer", "description": "A number that makes it repeatable"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'

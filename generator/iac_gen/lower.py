@@ -46,7 +46,7 @@ from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved, is_hook
 from iac_gen.sentences import sentences
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean
-from iac_gen.types import Types
+from iac_gen.types import Types, stated_default
 from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
 
 
@@ -366,7 +366,8 @@ class _Builder:
         plain = row.name.lower() in KNOWN
         theirs = None if plain else self._theirs(row, f"{what} of {function}")
         schema = self.types.schema(kind)
-        default = self.types.default(kind, row.description) if row.optional else None
+        stated = row.default or stated_default(row.description)
+        default = self.types.default(kind, stated) if row.optional else None
         return ToolParameter(
             naming.unique(wanted, taken),
             Param(row.name, row.code, kind, "" if name == row.name else name),

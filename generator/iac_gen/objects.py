@@ -215,7 +215,7 @@ class _Parts:
         # A longer name is still in the class table; a model is not offered it.
         shown = offered(visible, MAX_NAME)
         schema: dict[str, Any] = dict(_STRING)
-        text = "Which class"
+        text = "Of which class"
         if shown and len(shown) <= _ENUM_LIMIT:
             schema["enum"] = shown
         else:

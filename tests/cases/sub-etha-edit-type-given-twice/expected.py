@@ -72,7 +72,7 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "soak": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to run soak with, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "What to run soak with, absolute path or ~"}, '
         '"with_": {"type": "integer", "description": "What to run soak with"}, '
         '"drying": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "description": "The drying to use"}, '
         '"after": {"type": "string", "format": "date-time", "description": "What to run soak after, in ISO 8601"}, '
