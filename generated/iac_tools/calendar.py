@@ -905,7 +905,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("title", "wr02", "title", "text", "rw", "MODIFY"),
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
-        Property("calendarIdentifier", "ID  ", "calendaridentifier", "text", "r", "SAFE"),
+        Property("calendarIdentifier", "ID  ", "id", "text", "r", "SAFE"),
         Property("writable", "wr05", "writable", "boolean", "r", "SAFE"),
         Property("description", "wr12", "description", "text", "rw", "MODIFY"),
     ), (
@@ -1010,7 +1010,6 @@ RECORDS: Final[Mapping[str, Record]] = {
 
 UNVERIFIED: Final[tuple[str, ...]] = (
     "GetURL",
-    "calendarIdentifier",
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {

@@ -293,7 +293,7 @@ class Calendar(Commands, Object):
     name: RwProp[str] = RwProp("name")
     title: RwProp[str] = RwProp("title")
     color: RwProp[Color] = RwProp("color")
-    calendar_identifier: Prop[str] = Prop("calendaridentifier")
+    calendar_identifier: Prop[str] = Prop("id")
     writable: Prop[bool] = Prop("writable")
     description: RwProp[str] = RwProp("description")
     events: Elements[Events] = Elements("events", "event")

@@ -68,7 +68,8 @@ def _properties(owner: model.SdefClass, types: Types, decisions: Decisions) -> I
     for row in owner.properties:
         level = _setter(owner, row, decisions).level
         kind = types.string(row.types)
-        yield Property(row.name, row.code, jxa(row.name), kind, row.access, level)
+        name = naming.property_jxa(row.name, row.code, {one.name for one in owner.properties})
+        yield Property(row.name, row.code, name, kind, row.access, level)
 
 
 def _setter(owner: model.SdefClass, row: model.SdefProperty, decisions: Decisions) -> Judgement:

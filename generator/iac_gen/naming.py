@@ -68,6 +68,16 @@ def jxa_verified(term: str) -> bool:
     return len(words) > 1 and first[0].isupper()
 
 
+def property_jxa(term: str, code: str, beside: Collection[str]) -> str:
+    """Return the name of a property: `id`, which every object has, for an unseen name of its code.
+
+    `beside` are the terms of its class, one of which may be called so.
+    """
+    if code == "ID  " and not jxa_verified(term) and "id" not in beside:
+        return "id"
+    return jxa(term)
+
+
 def plural(name: str, declared: str) -> str:
     """Return the plural term of a class: as declared, else with an s (sdef(5))."""
     return declared or name + "s"
