@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Element,
     Enum,
     ListOf,
@@ -523,7 +524,7 @@ def switch_view(*, to: ViewType) -> None:
     },
     example={"at": "2026-03-01T09:30:00Z"},
 )
-def view_calendar(*, at: str) -> None:
+def view_calendar(*, at: DateOrText) -> None:
     """Show a date in the window of Calendar. SAFE, changes the view only.
 
     Args:
@@ -606,7 +607,7 @@ def list_calendars() -> ListOf[Mapping[str, Any]]:
         "end": "2026-03-01T09:30:00Z",
     },
 )
-def list_events(calendar: Ref, *, start: str, end: str) -> ListOf[Mapping[str, Any]]:
+def list_events(calendar: Ref, *, start: DateOrText, end: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the events of a calendar that start between two times. SAFE.
 
     Args:
@@ -650,7 +651,7 @@ def list_events(calendar: Ref, *, start: str, end: str) -> ListOf[Mapping[str, A
     },
 )
 def make_event(
-    calendar: Ref, *, summary: str, start: str, end: str, location: str | None = None
+    calendar: Ref, *, summary: str, start: DateOrText, end: DateOrText, location: str | None = None
 ) -> Ref:
     """Make an event in a calendar. MODIFY.
 
@@ -741,7 +742,7 @@ def read_event(event: Ref) -> Any:
         "end": "2026-03-01T09:30:00Z",
     },
 )
-def reschedule(event: Ref, *, start: str, end: str) -> None:
+def reschedule(event: Ref, *, start: DateOrText, end: DateOrText) -> None:
     """Give an event new times. MODIFY, sets start date.
 
     Args:
@@ -862,7 +863,7 @@ def make_calendar(name: str) -> Ref:
     bind={"at": "$day"},
     example={"day": "2026-03-01T09:30:00Z"},
 )
-def show_day(day: str) -> None:
+def show_day(day: DateOrText) -> None:
     """Show a day in the window of Calendar. SAFE, changes the view only.
 
     Args:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Element,
     Enum,
     ListOf,
@@ -698,7 +699,7 @@ def write_note(note: Ref, *, body: str) -> None:
     },
     example={"since": "2026-03-01T09:30:00Z"},
 )
-def recent_notes(since: str) -> ListOf[Mapping[str, Any]]:
+def recent_notes(since: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the notes that were changed since a time. SAFE.
 
     Args:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Element,
     Enum,
     ListOf,
@@ -551,7 +552,7 @@ def list_open(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
     example={"name": "example"},
 )
 def make_reminder(
-    name: str, *, body: str | None = None, due: str | None = None, list: Ref | None = None
+    name: str, *, body: str | None = None, due: DateOrText | None = None, list: Ref | None = None
 ) -> Ref:
     """Make a reminder, in a list or the default one. MODIFY.
 
@@ -618,7 +619,7 @@ def list_lists() -> ListOf[Mapping[str, Any]]:
     },
     example={"before": "2026-03-01T09:30:00Z"},
 )
-def list_due(before: str) -> ListOf[Mapping[str, Any]]:
+def list_due(before: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the open reminders that are due before a time. SAFE.
 
     Args:
@@ -668,7 +669,7 @@ def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
     bind={"target": "$reminder", "properties": {"due date": "$due"}},
     example={"reminder": "reminders[0]", "due": "2026-03-01T09:30:00Z"},
 )
-def set_due(reminder: Ref, *, due: str) -> None:
+def set_due(reminder: Ref, *, due: DateOrText) -> None:
     """Give a reminder another due date. MODIFY, sets due date.
 
     Args:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateTime,
     Enum,
     ListOf,
     Param,
@@ -1269,7 +1270,7 @@ def scripting_components() -> ListOf[str]:
     params={},
     result="date",
 )
-def current_date() -> str:
+def current_date() -> DateTime:
     """Return the current date and time. SAFE.
 
     Returns:

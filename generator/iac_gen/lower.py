@@ -300,7 +300,7 @@ class _Builder:
                 self._worded(summary, None if doc else command, what, parameters),
                 tuple(parameters),
                 result,
-                self.types.annotation(result) if result else "None",
+                self.types.answered(result) if result else "None",
                 f"The answer, {kind_words(result, self.types)}." if result else "",
                 self.types.output(result) if result else None,
                 1 if command.direct is not None else 0,

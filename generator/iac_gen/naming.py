@@ -36,8 +36,8 @@ _SHORT = {
 # Names that a module's functions would take away from its annotations and tables.
 FUNCTION_RESERVED = frozenset({"tool", "str", "int", "float", "bool"})
 _ALIAS_RESERVED = frozenset(
-    "Any App Class Element Enum Final ListOf Literal Mapping Param Property Record Ref Schema"
-    " ClassName PropertyName None True False".split()
+    "Any App Class DateOrText DateTime Element Enum Final ListOf Literal Mapping Param Property"
+    " Record Ref Schema ClassName PropertyName None True False".split()
 )
 
 

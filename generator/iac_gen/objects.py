@@ -284,7 +284,7 @@ def lower_recipe(
     return replace(
         tool,
         result=recipe.result,
-        returns=types.annotation(recipe.result),
+        returns=types.answered(recipe.result),
         returned="The answer.",
         output=types.output(recipe.result),
     )

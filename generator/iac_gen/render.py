@@ -46,8 +46,8 @@ _MODE: Final = Mode(target_versions={TargetVersion.PY311}, line_length=WIDTH)
 _LAYOUT: Final = f"{version('black')}\0{Path(__file__).read_text(encoding='utf-8')}"
 """What a kept text came from: black, and how its parts are taken apart here."""
 _CONTRACT: Final = (
-    "App", "Class", "Element", "Enum", "ListOf", "Param", "Property", "Record", "Ref", "Schema",
-    "objects", "tool",
+    "App", "Class", "DateOrText", "DateTime", "Element", "Enum", "ListOf", "Param", "Property",
+    "Record", "Ref", "Schema", "objects", "tool",
 )  # fmt: skip
 
 Row = TypeVar("Row", Class, Element, Param, Property, Record)

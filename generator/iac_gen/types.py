@@ -306,6 +306,10 @@ class Types:
         parts = list(dict.fromkeys(map(self._annotation, alternatives(kind))))
         return "Any" if "Any" in parts or not parts else " | ".join(parts)
 
+    def answered(self, kind: str) -> str:
+        """Return the Python annotation of what is answered in a type."""
+        return self.annotation(kind).replace("DateOrText", "DateTime")
+
     def _annotation(self, part: str) -> str:
         if part.startswith("list of "):
             return f"ListOf[{self.annotation(' | '.join(_held(part)))}]"

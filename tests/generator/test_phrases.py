@@ -101,7 +101,8 @@ def test_every_parameter_of_every_app_has_a_sentence(
 
 def test_no_docstring_of_a_committed_module_says_a_type_alone(bundled_build: Built) -> None:
     odd = re.compile(
-        r"^ +(\w+: |(?=[A-Z])(?!SAFE))(An? )?(\w+|whole number|any value|list of .*)\.$", re.MULTILINE
+        r"^ +(\w+: |(?=[A-Z])(?!SAFE))(An? )?(\w+|whole number|any value|list of .*)\.$",
+        re.MULTILINE,
     )
     for name, text in bundled_build.files.items():
         if name.endswith(".py"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Enum,
     ListOf,
     Param,
@@ -101,7 +102,7 @@ def set(
     result="missing value | integer",
     example={"target": "example"},
 )
-def greet(target: str | ListOf[str], *, from_: str | None = None) -> int:
+def greet(target: str | ListOf[str], *, from_: DateOrText | None = None) -> int:
     """Return the greet of one or more texts in Guest Book. DANGEROUS, takes text or a file, and its
     verb is unknown.
 

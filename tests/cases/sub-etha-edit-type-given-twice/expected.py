@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Enum,
     ListOf,
     Param,
@@ -44,7 +45,7 @@ def soak(
     *,
     with_: int,
     drying: ListOf[str | int] | None = None,
-    after: str | None = None,
+    after: DateOrText | None = None,
     under: Any = None,
 ) -> None:
     """Run soak with text or a file in Blotter. DANGEROUS, takes text or a file, and its verb is

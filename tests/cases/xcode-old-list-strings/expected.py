@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Enum,
     ListOf,
     Param,
@@ -125,7 +126,7 @@ def choose_jobs(target: ListOf[str | float]) -> ListOf[Mapping[str, Any]] | List
     result="real | missing value",
     example={"target": "2026-03-01T09:30:00Z"},
 )
-def time(target: str) -> float:
+def time(target: DateOrText) -> float:
     """Return the time of a date in Workbench. SAFE.
 
     Args:
