@@ -44,7 +44,7 @@ from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
-from iac_runtime.tools.shape import RESULT_LIMIT, Tool
+from iac_runtime.tools.shape import RESULT_LIMIT, Tool, accepted
 from iac_runtime.tools.tables import parameters
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class Gate:
         assert perform is not None
         try:
             call = asked_raw(call, tool)
-            checked = check_arguments(call.arguments, tool.input)
+            checked = check_arguments(call.arguments, accepted(tool))
             return perform(tool, call._replace(arguments=checked), self.context)
         except ToolError as error:
             app = ""
