@@ -451,8 +451,8 @@ def open(
     using: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Open files, folders or apps with Finder, as a double click does. DANGEROUS, a command file or
-    a workflow runs it.
+    """Open files, folders or apps with Finder, as a double click does. DANGEROUS, opening an app, a
+    command file or a workflow runs it.
 
     Args:
         target: Which objects.

@@ -171,10 +171,12 @@ class Commands(Specifier):
 
 
 class Application(Commands, Object):
-    """The application Google Chrome."""
+    """The app Google Chrome itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     bookmarks_bar: One[BookmarkFolder] = One("bookmarksBar", "bookmark folder")
     other_bookmarks: One[BookmarkFolder] = One("otherBookmarks", "bookmark folder")
@@ -203,16 +205,27 @@ class Window(Commands, Object):
 
     given_name: RwProp[str] = RwProp("givenName")
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     minimizable: Prop[bool] = Prop("minimizable")
+    """Whether it can be put into the Dock."""
     minimized: RwProp[bool] = RwProp("minimized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     active_tab: One[Tab] = One("activeTab", "tab")
     mode: RwProp[str] = RwProp("mode")
     active_tab_index: RwProp[int] = RwProp("activeTabIndex")
@@ -239,12 +252,15 @@ class Windows(Commands, Items[Window]):
 
 
 class Tab(Commands, Object):
-    """A tab of Google Chrome."""
+    """A tab of Google Chrome, in windows."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     title: Prop[str] = Prop("title")
+    """Its name."""
     url: RwProp[str] = RwProp("url")
     loading: Prop[bool] = Prop("loading")
+    """Whether it is loading."""
 
     if TYPE_CHECKING:
 
@@ -267,11 +283,14 @@ class Tabs(Commands, Items[Tab]):
 
 
 class BookmarkFolder(Commands, Object):
-    """A bookmark folder of Google Chrome."""
+    """A bookmark folder of Google Chrome, in bookmark folders."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     title: RwProp[str] = RwProp("title")
+    """Its name."""
     index: Prop[float] = Prop("index")
+    """Its place among those beside it, from 1."""
     bookmark_folders: Elements[BookmarkFolders] = Elements("bookmarkFolders", "bookmark folder")
     bookmark_items: Elements[BookmarkItems] = Elements("bookmarkItems", "bookmark item")
 
@@ -296,12 +315,15 @@ class BookmarkFolders(Commands, Items[BookmarkFolder]):
 
 
 class BookmarkItem(Commands, Object):
-    """A bookmark item of Google Chrome."""
+    """A bookmark item of Google Chrome, in bookmark folders."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     title: RwProp[str] = RwProp("title")
+    """Its name."""
     url: RwProp[str] = RwProp("url")
     index: Prop[float] = Prop("index")
+    """Its place among those beside it, from 1."""
 
     if TYPE_CHECKING:
 

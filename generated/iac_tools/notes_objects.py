@@ -158,10 +158,12 @@ class Commands(Specifier):
 
 
 class Application(Commands, Object):
-    """The application Notes."""
+    """The app Notes itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     default_account: RwOne[ReplaceableAccount] = RwOne("defaultAccount", "account")
     selection: RwProp[ListOf[Note]] = RwProp("selection")
@@ -208,7 +210,9 @@ class Document(Commands, Object):
     """A document of Notes."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
 
     if TYPE_CHECKING:
@@ -235,16 +239,27 @@ class Window(Commands, Object):
     """A window of Notes."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
 
     if TYPE_CHECKING:
@@ -272,8 +287,11 @@ class Account(Commands, Object):
 
     default_folder: RwOne[ReplaceableFolder] = RwOne("defaultFolder", "folder")
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     upgraded: Prop[bool] = Prop("upgraded")
+    """Whether it is upgraded."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     folders: Elements[Folders] = Elements("folders", "folder")
     notes: Elements[Notes] = Elements("notes", "note")
 
@@ -309,11 +327,14 @@ class Accounts(Commands, Items[Account]):
 
 
 class Folder(Commands, Object):
-    """A folder of Notes."""
+    """A folder of Notes, in accounts and folders."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     shared: Prop[bool] = Prop("shared")
+    """Whether it is shared."""
     container: Prop[Account | Folder] = Prop("container")
     folders: Elements[Folders] = Elements("folders", "folder")
     notes: Elements[Notes] = Elements("notes", "note")
@@ -350,17 +371,23 @@ class Folders(Commands, Items[Folder]):
 
 
 class Note(Commands, Object):
-    """A note of Notes."""
+    """A note, in accounts and folders."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     container: One[Folder] = One("container", "folder")
     body: RwProp[str] = RwProp("body")
     plaintext: Prop[str] = Prop("plaintext")
     creation_date: Prop[datetime] = Prop("creationDate")
+    """When it was made, in ISO 8601."""
     modification_date: Prop[datetime] = Prop("modificationDate")
+    """When it was changed last, in ISO 8601."""
     password_protected: Prop[bool] = Prop("passwordProtected")
+    """Whether a password protects it."""
     shared: Prop[bool] = Prop("shared")
+    """Whether it is shared."""
     attachments: Elements[Attachments] = Elements("attachments", "attachment")
 
     def show(self, *, separately: bool | None = None) -> Account | Folder | Note | Attachment:
@@ -395,16 +422,21 @@ class Notes(Commands, Items[Note]):
 
 
 class Attachment(Commands, Object):
-    """An attachment of Notes."""
+    """An attachment of Notes, in notes."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     container: One[Note] = One("container", "note")
     content_identifier: Prop[str] = Prop("contentIdentifier")
     creation_date: Prop[datetime] = Prop("creationDate")
+    """When it was made, in ISO 8601."""
     modification_date: Prop[datetime] = Prop("modificationDate")
+    """When it was changed last, in ISO 8601."""
     url: Prop[str] = Prop("url")
     shared: Prop[bool] = Prop("shared")
+    """Whether it is shared."""
     contents: RwProp[Path] = RwProp("contents")
 
     def show(self, *, separately: bool | None = None) -> Account | Folder | Note | Attachment:

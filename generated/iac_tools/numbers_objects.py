@@ -289,10 +289,12 @@ class Commands(Specifier):
 
 
 class Application(Commands, Object):
-    """The application Numbers."""
+    """The app Numbers itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
@@ -326,9 +328,12 @@ class Document(Commands, Object):
     """A document of Numbers."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     document_template: One[Template] = One("documentTemplate", "template")
     active_sheet: RwOne[ReplaceableSheet] = RwOne("activeSheet", "sheet")
     sheets: Elements[Sheets] = Elements("sheets", "sheet")
@@ -369,16 +374,27 @@ class Window(Commands, Object):
     """A window of Numbers."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
 
     if TYPE_CHECKING:
@@ -402,7 +418,7 @@ class Windows(Commands, Items[Window]):
 
 
 class RichText(Commands, Object):
-    """A rich text of Numbers."""
+    """Rich text of Numbers."""
 
     color: RwProp[Color] = RwProp("color")
     font: RwProp[str] = RwProp("font")
@@ -417,7 +433,7 @@ class RichText(Commands, Object):
 
 
 class Character(TextObject, RichText):
-    """A character of Numbers."""
+    """A character of Numbers, a kind of rich text, in rich texts, paragraphs and words."""
 
 
 class Characters(Commands, Items[Character]):
@@ -436,7 +452,7 @@ class Characters(Commands, Items[Character]):
 
 
 class Paragraph(TextObject, RichText):
-    """A paragraph of Numbers."""
+    """A paragraph of Numbers, a kind of rich text, in rich texts."""
 
 
 class Paragraphs(Commands, Items[Paragraph]):
@@ -455,7 +471,7 @@ class Paragraphs(Commands, Items[Paragraph]):
 
 
 class Word(TextObject, RichText):
-    """A word of Numbers."""
+    """A word of Numbers, a kind of rich text, in rich texts and paragraphs."""
 
 
 class Words(Commands, Items[Word]):
@@ -493,10 +509,11 @@ class IworkContainer(Commands, Object):
 
 
 class IworkItem(Commands, Object):
-    """An iWork item of Numbers."""
+    """An iWork item of Numbers, in iWork containers."""
 
     height: RwProp[int] = RwProp("height")
     locked: RwProp[bool] = RwProp("locked")
+    """Whether it is locked."""
     parent: One[IworkContainer] = One("parent", "iWork container")
     position: RwProp[Point] = RwProp("position")
     width: RwProp[int] = RwProp("width")
@@ -522,7 +539,7 @@ class IworkItems(Commands, Items[IworkItem]):
 
 
 class AudioClip(IworkItem):
-    """An audio clip of Numbers."""
+    """An audio clip of Numbers, a kind of iWork item, in iWork containers."""
 
     file_name: RwProp[Path | str] = RwProp("fileName")
     clip_volume: RwProp[int] = RwProp("clipVolume")
@@ -549,11 +566,12 @@ class AudioClips(Commands, Items[AudioClip]):
 
 
 class Shape(IworkItem):
-    """A shape of Numbers."""
+    """A shape of Numbers, a kind of iWork item, in iWork containers."""
 
     background_fill_type: Prop[ItemFillOptions] = Prop("backgroundFillType")
     object_text: RwProp[RichText | str] = RwProp("objectText")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     opacity: RwProp[int] = RwProp("opacity")
@@ -579,7 +597,7 @@ class Shapes(Commands, Items[Shape]):
 
 
 class Chart(IworkItem):
-    """A chart of Numbers."""
+    """A chart of Numbers, a kind of iWork item, in iWork containers."""
 
     if TYPE_CHECKING:
 
@@ -602,13 +620,14 @@ class Charts(Commands, Items[Chart]):
 
 
 class Image(IworkItem):
-    """An image of Numbers."""
+    """An image of Numbers, a kind of iWork item, in iWork containers."""
 
     description: RwProp[str] = RwProp("description")
     file: Prop[Path] = Prop("file")
     file_name: RwProp[Path | str] = RwProp("fileName")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -633,7 +652,7 @@ class Images(Commands, Items[Image]):
 
 
 class Group(IworkContainer):
-    """A group of Numbers."""
+    """A group of Numbers, a kind of iWork container, in iWork containers."""
 
     height: RwProp[int] = RwProp("height")
     parent: One[IworkContainer] = One("parent", "iWork container")
@@ -662,10 +681,11 @@ class Groups(Commands, Items[Group]):
 
 
 class Line(IworkItem):
-    """A line of Numbers."""
+    """A line of Numbers, a kind of iWork item, in iWork containers."""
 
     end_point: RwProp[Point] = RwProp("endPoint")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     start_point: RwProp[Point] = RwProp("startPoint")
@@ -691,12 +711,13 @@ class Lines(Commands, Items[Line]):
 
 
 class Movie(IworkItem):
-    """A movie of Numbers."""
+    """A movie of Numbers, a kind of iWork item, in iWork containers."""
 
     file_name: RwProp[Path | str] = RwProp("fileName")
     movie_volume: RwProp[int] = RwProp("movieVolume")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     repetition_method: RwProp[PlaybackRepetitionMethod] = RwProp("repetitionMethod")
     rotation: RwProp[int] = RwProp("rotation")
@@ -722,9 +743,10 @@ class Movies(Commands, Items[Movie]):
 
 
 class Table(IworkItem):
-    """A table of Numbers."""
+    """A table of Numbers, a kind of iWork item, in iWork containers."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     cell_range: One[Range] = One("cellRange", "range")
     selection_range: RwOne[ReplaceableRange] = RwOne("selectionRange", "range")
     row_count: RwProp[int] = RwProp("rowCount")
@@ -733,8 +755,11 @@ class Table(IworkItem):
     header_column_count: RwProp[int] = RwProp("headerColumnCount")
     footer_row_count: RwProp[int] = RwProp("footerRowCount")
     filtered: RwProp[bool] = RwProp("filtered")
+    """Whether it is filtered."""
     header_rows_frozen: RwProp[bool] = RwProp("headerRowsFrozen")
+    """Whether the header rows are frozen."""
     header_columns_frozen: RwProp[bool] = RwProp("headerColumnsFrozen")
+    """Whether the header columns are frozen."""
     cells: Elements[Cells] = Elements("cells", "cell")
     rows: Elements[Rows_] = Elements("rows", "row")
     columns: Elements[Columns] = Elements("columns", "column")
@@ -777,12 +802,13 @@ class Tables(Commands, Items[Table]):
 
 
 class TextItem(IworkItem):
-    """A text item of Numbers."""
+    """A text item of Numbers, a kind of iWork item, in iWork containers."""
 
     background_fill_type: Prop[ItemFillOptions] = Prop("backgroundFillType")
     object_text: RwProp[RichText | str] = RwProp("objectText")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -807,15 +833,17 @@ class TextItems(Commands, Items[TextItem]):
 
 
 class Range(Commands, Object):
-    """A range of Numbers."""
+    """A range of Numbers, in tables."""
 
     font_name: RwProp[str] = RwProp("fontName")
     font_size: RwProp[float] = RwProp("fontSize")
     format: RwProp[Nmct] = RwProp("format")
     alignment: RwProp[Taht] = RwProp("alignment")
     name: Prop[str] = Prop("name")
+    """Its name."""
     text_color: RwProp[Color] = RwProp("textColor")
     text_wrap: RwProp[bool] = RwProp("textWrap")
+    """Whether the text wrap is on."""
     background_color: RwProp[Color] = RwProp("backgroundColor")
     vertical_alignment: RwProp[Tavt] = RwProp("verticalAlignment")
     cells: Elements[Cells] = Elements("cells", "cell")
@@ -891,7 +919,7 @@ class Ranges(Commands, Items[Range]):
 
 
 class Cell(Range):
-    """A cell of Numbers."""
+    """A cell of Numbers, a kind of range, in tables and ranges."""
 
     column: One[Column] = One("column", "column")
     row: One[Row] = One("row", "row")
@@ -920,7 +948,7 @@ class Cells(Commands, Items[Cell]):
 
 
 class Row(Range):
-    """A row of Numbers."""
+    """A row of Numbers, a kind of range, in tables and ranges."""
 
     address: Prop[int] = Prop("address")
     height: RwProp[float] = RwProp("height")
@@ -946,7 +974,7 @@ class Rows_(Commands, Items[Row]):
 
 
 class Column(Range):
-    """A column of Numbers."""
+    """A column of Numbers, a kind of range, in tables and ranges."""
 
     address: Prop[int] = Prop("address")
     width: RwProp[float] = RwProp("width")
@@ -972,9 +1000,10 @@ class Columns(Commands, Items[Column]):
 
 
 class Sheet(IworkContainer):
-    """A sheet of Numbers."""
+    """A sheet of Numbers, a kind of iWork container, in documents."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
 
     if TYPE_CHECKING:
 
@@ -1000,7 +1029,9 @@ class Template(Commands, Object):
     """A template of Numbers."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     name: Prop[str] = Prop("name")
+    """Its name."""
 
     if TYPE_CHECKING:
 

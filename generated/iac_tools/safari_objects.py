@@ -146,10 +146,12 @@ class Commands(Specifier):
 
 
 class Application(Commands, Object):
-    """The application Safari."""
+    """The app Safari itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
@@ -233,7 +235,9 @@ class Document(Commands, Object):
     """A document of Safari."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
     source: Prop[str] = Prop("source")
     url: RwProp[str] = RwProp("url")
@@ -263,16 +267,27 @@ class Window(Commands, Object):
     """A window of Safari."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
     current_tab: RwOne[ReplaceableTab] = RwOne("currentTab", "tab")
     tabs: Elements[Tabs] = Elements("tabs", "tab")
@@ -298,14 +313,17 @@ class Windows(Commands, Items[Window]):
 
 
 class Tab(Commands, Object):
-    """A tab of Safari."""
+    """A tab of Safari, in windows."""
 
     source: Prop[str] = Prop("source")
     url: RwProp[str] = RwProp("url")
     index: Prop[float] = Prop("index")
+    """Its place among those beside it, from 1."""
     text: Prop[str] = Prop("text")
     visible: Prop[bool] = Prop("visible")
+    """Whether it can be seen."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     pid: Prop[float] = Prop("pid")
 
     if TYPE_CHECKING:
@@ -329,7 +347,7 @@ class Tabs(Commands, Items[Tab]):
 
 
 class Sourceprovider(Commands, Object):
-    """A sourceProvider of Safari."""
+    """A source provider of Safari."""
 
     if TYPE_CHECKING:
 
@@ -337,7 +355,7 @@ class Sourceprovider(Commands, Object):
 
 
 class Contentsprovider(Commands, Object):
-    """A contentsProvider of Safari."""
+    """A contents provider of Safari."""
 
     if TYPE_CHECKING:
 

@@ -140,10 +140,12 @@ class Commands(Specifier):
 
 
 class Application(Commands, Object):
-    """The application Shortcuts."""
+    """The app Shortcuts itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
@@ -178,7 +180,9 @@ class Document(Commands, Object):
     """A document of Shortcuts."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
 
     if TYPE_CHECKING:
@@ -205,16 +209,27 @@ class Window(Commands, Object):
     """A window of Shortcuts."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
 
     if TYPE_CHECKING:
@@ -238,15 +253,18 @@ class Windows(Commands, Items[Window]):
 
 
 class Shortcut(Commands, Object):
-    """A shortcut of Shortcuts."""
+    """A shortcut, in folders."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     subtitle: Prop[str] = Prop("subtitle")
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     folder: RwOne[ReplaceableFolder] = RwOne("folder", "folder")
     color: Prop[Color] = Prop("color")
     icon: Prop[Any] = Prop("icon")
     accepts_input: Prop[bool] = Prop("acceptsInput")
+    """Whether it accepts input."""
     action_count: Prop[int] = Prop("actionCount")
 
     def run(self, *, with_input: Any = None) -> Any:
@@ -285,7 +303,9 @@ class Folder(Commands, Object):
     """A folder of Shortcuts."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     shortcuts: Elements[Shortcuts] = Elements("shortcuts", "shortcut")
 
     if TYPE_CHECKING:

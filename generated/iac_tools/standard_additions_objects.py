@@ -74,10 +74,12 @@ class PosixFile(Object):
 
 
 class Url(Object):
-    """An URL of Standard Additions."""
+    """A URL of Standard Additions."""
 
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     scheme: Prop[Esch] = Prop("scheme")
     host: One[InternetAddress] = One("host", "Internet address")
     path: Prop[str] = Prop("path")
@@ -93,6 +95,7 @@ class InternetAddress(Object):
     """An Internet address of Standard Additions."""
 
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
     dns_form: RwProp[str] = RwProp("dnsForm")
     dotted_decimal_form: RwProp[str] = RwProp("dottedDecimalForm")
     port: RwProp[int] = RwProp("port")
@@ -106,7 +109,9 @@ class WebPage(Object):
     """A web page of Standard Additions."""
 
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     url: One[Url] = One("url", "URL")
     text_encoding: Prop[str] = Prop("textEncoding")
 
@@ -116,7 +121,7 @@ class WebPage(Object):
 
 
 class Application(Object):
-    """The application Standard Additions."""
+    """The app Standard Additions itself."""
 
     def beep(self, target: int | None = None) -> None:
         """Sound the alert of the Mac. SAFE, is seen or heard by the user only.

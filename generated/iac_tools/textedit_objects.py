@@ -169,6 +169,7 @@ class Item(Commands, Object):
 
     class_: Prop[str] = Prop("class")
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
 
     if TYPE_CHECKING:
 
@@ -176,10 +177,12 @@ class Item(Commands, Object):
 
 
 class Application(Item):
-    """The application TextEdit."""
+    """The app TextEdit itself."""
 
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     version: Prop[str] = Prop("version")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
@@ -238,8 +241,11 @@ class Document(Item):
     """A document of TextEdit."""
 
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     path: RwProp[str] = RwProp("path")
+    """Its path."""
     text: RwTextOne[ReplaceableText] = RwTextOne("text", "text")
 
     if TYPE_CHECKING:
@@ -266,20 +272,34 @@ class Window(Item):
     """A window of TextEdit."""
 
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     document: One[Document] = One("document", "document")
     floating: Prop[bool] = Prop("floating")
+    """Whether it is floating."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     modal: Prop[bool] = Prop("modal")
+    """Whether it is modal."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     titled: Prop[bool] = Prop("titled")
+    """Whether it is titled."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
 
     if TYPE_CHECKING:
 
@@ -302,7 +322,7 @@ class Windows(Commands, Items[Window]):
 
 
 class Text(TextObject, Item):
-    """A text of TextEdit."""
+    """Text of TextEdit."""
 
     color: RwProp[Color] = RwProp("color")
     font: RwProp[str] = RwProp("font")
@@ -315,7 +335,7 @@ class Text(TextObject, Item):
 
 
 class Attachment(Text):
-    """An attachment of TextEdit."""
+    """An attachment of TextEdit, a kind of text."""
 
     file_name: RwProp[str] = RwProp("fileName")
 
@@ -448,10 +468,11 @@ class Words(Commands, Items[Word]):
 
 
 class PrintSettings(Commands, Object):
-    """A print settings of TextEdit."""
+    """Print settings of TextEdit."""
 
     copies: RwProp[int] = RwProp("copies")
     collating: RwProp[bool] = RwProp("collating")
+    """Whether it is collating."""
     starting_page: RwProp[int] = RwProp("startingPage")
     ending_page: RwProp[int] = RwProp("endingPage")
     pages_across: RwProp[int] = RwProp("pagesAcross")

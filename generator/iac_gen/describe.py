@@ -74,11 +74,11 @@ def levelled(text: str, level: str, reason: str, limit: int = MAX_SUMMARY) -> st
     That it reads is what SAFE means, that it changes something what MODIFY means.
     """
     said = {*map(_stem, [*re.findall("[a-z]+", text.lower()), *_PLAINLY])}
-    verb = _stem(text.partition(" ")[0].lower())
+    verb = text.partition(" ")[0].lower()
     told = []
     for clause in reason.split(", "):
         first, *rest = clause.lower().split() or [""]
-        repeats = _stem(first) == verb and said.issuperset(map(_stem, rest))
+        repeats = first in (f"{verb}s", f"{verb}es") and said.issuperset(map(_stem, rest))
         if not repeats and clause not in _SAID_BY.get(level, ()):
             told.append(clause)
     words = sentence(f"{', '.join([level, *told])}.", 70)
