@@ -116,7 +116,7 @@ class Commands(Specifier):
         """Close documents or windows of Calendar. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
@@ -189,7 +189,7 @@ class Application(Commands, Object):
         """Quit Calendar. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 

@@ -313,7 +313,7 @@ def list(
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
-        order: Properties to sort by, -name for descending.
+        order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
@@ -400,7 +400,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
+        at: The place, else the app chooses.
         timeout: Seconds it may take.
         to: The file or folder that an alias leads to.
 
@@ -1540,7 +1540,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
@@ -1565,7 +1565,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
         'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"to": {"type": "string", "description": "The file or folder that an alias leads to"}'
         '}, "required": ["element"], "additionalProperties": false}',

@@ -166,7 +166,7 @@ def list(
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
-        order: Properties to sort by, -name for descending.
+        order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
@@ -252,7 +252,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
+        at: The place, else the app chooses.
         timeout: Seconds it may take.
         with_data: Contents of the new object.
 
@@ -952,7 +952,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
@@ -975,7 +975,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'

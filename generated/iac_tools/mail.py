@@ -319,7 +319,7 @@ def list(
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
-        order: Properties to sort by, -name for descending.
+        order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
@@ -406,7 +406,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
+        at: The place, else the app chooses.
         timeout: Seconds it may take.
         with_data: Contents of the new object.
 
@@ -481,7 +481,7 @@ def close(
 
     Args:
         target: Which documents, windows or outgoing messages.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -549,7 +549,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Mail. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -1643,7 +1643,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
@@ -1670,7 +1670,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
@@ -1699,7 +1699,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or outgoing '
         'messages, such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1721,7 +1721,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "exists": Schema(

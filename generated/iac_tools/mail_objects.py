@@ -287,7 +287,7 @@ class Commands(Specifier):
         """Close documents, windows or outgoing messages of Mail. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
@@ -440,7 +440,7 @@ class Application(Commands, Object):
         """Quit Mail. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 

@@ -234,7 +234,7 @@ def list(
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
-        order: Properties to sort by, -name for descending.
+        order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
@@ -320,7 +320,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
+        at: The place, else the app chooses.
         timeout: Seconds it may take.
         with_data: Contents of the new object.
 
@@ -395,7 +395,7 @@ def close(
 
     Args:
         target: Which documents or windows.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -463,7 +463,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit Numbers. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -1300,7 +1300,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
@@ -1325,7 +1325,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
         '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
@@ -1354,7 +1354,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1376,7 +1376,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(

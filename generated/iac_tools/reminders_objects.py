@@ -91,7 +91,7 @@ class Commands(Specifier):
         """Close documents or windows of Reminders. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
@@ -173,7 +173,7 @@ class Application(Commands, Object):
         """Quit Reminders. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 

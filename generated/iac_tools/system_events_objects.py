@@ -792,7 +792,7 @@ class Commands(Specifier):
         """Close documents or windows of System Events. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
@@ -961,7 +961,7 @@ class Application(Commands, Object):
         """Quit System Events. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 

@@ -71,7 +71,7 @@ class Commands(Specifier):
         """Close windows of Terminal. DANGEROUS, starts or ends a shell.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
@@ -144,7 +144,7 @@ class Application(Commands, Object):
         """Quit Terminal. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 

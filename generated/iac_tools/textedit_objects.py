@@ -126,7 +126,7 @@ class Commands(Specifier):
         """Close documents or windows of TextEdit. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
@@ -220,7 +220,7 @@ class Application(Item):
         """Quit TextEdit. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 

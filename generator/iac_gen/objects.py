@@ -152,7 +152,7 @@ _OF = ToolParameter(
 )  # fmt: skip
 _AT = ToolParameter(
     "at", Param("at", "insh", "location specifier"), False, _STRING, "Ref",
-    "Where to put it, else the app chooses",
+    "The place, else the app chooses",
 )  # fmt: skip
 _WHERE = ToolParameter(
     "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
@@ -162,7 +162,7 @@ _WHERE = ToolParameter(
 _PAGE = (
     ToolParameter(
         "order", Param("", "", "list of property"), False, {"type": "array", "items": _STRING},
-        "ListOf[str]", "Properties to sort by, -name for descending",
+        "ListOf[str]", "Properties to sort by, -name descending",
     ),
     ToolParameter(
         "limit", Param("", "", "integer"), False, _FROM_ZERO, "int",

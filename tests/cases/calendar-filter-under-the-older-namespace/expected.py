@@ -138,7 +138,7 @@ def list(
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
-        order: Properties to sort by, -name for descending.
+        order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
@@ -224,7 +224,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
+        at: The place, else the app chooses.
         timeout: Seconds it may take.
         with_data: Contents of the new object.
 
@@ -299,7 +299,7 @@ def close(
 
     Args:
         target: Which documents or windows.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -337,7 +337,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     """Quit in Sundial. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -483,7 +483,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
@@ -506,7 +506,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "hour"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
@@ -535,7 +535,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
         '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -550,7 +550,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(

@@ -110,7 +110,7 @@ def list(
         of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Properties to read.
-        order: Properties to sort by, -name for descending.
+        order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
@@ -219,7 +219,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
         '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
