@@ -79,9 +79,12 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
         "iac_runtime.objects": sorted(late & used),
         "iac_runtime.tool": ["ListOf"] if "ListOf" in used else [],
     }
+    shaped = bool(hidden or made.literals or made.extra)
+    guarded = any(imports.values()) or any(one["row"] or one["many"] for one in classes)
     return {
         **values,
-        "shaped": bool(hidden or made.literals or made.extra),
+        "shaped": shaped,
+        "guarded": shaped or guarded,
         "types": literal(sorted(hidden)),
         "exported": literal(sorted({*names, *hidden})),
         "runtime": [SourceText(name) for name in RUNTIME if name in used - late],
