@@ -264,6 +264,7 @@ def test_the_type_checker_accepts_every_module(real: Folder, tmp_path: Path) -> 
 
 @pytest.mark.stress
 @pytest.mark.process
+@pytest.mark.timeout(900)
 def test_pyright_accepts_every_module_strictly(corpus_build: Built, tmp_path: Path) -> None:
     (tmp_path / "built").mkdir()
     for name, text in corpus_build.files.items():
