@@ -174,7 +174,11 @@ def _session(
     from iac_runtime.policy.permissions import open_permissions
     from iac_runtime.policy.reach import identify_in, nobody
 
-    home = HOME if world else None
+    home, kept = (HOME if world else None), {}
+    if world:
+        from iac_runtime.gate.undoing import open_history, passing_history
+
+        kept = {open_history: passing_history()}
     identify = identify_in(catalogue) if catalogue else nobody
     gate = Gate(
         catalogue,
@@ -185,6 +189,7 @@ def _session(
         launch=launch,
         permissions=open_permissions(home=home, identify=identify),
         audit=None if world else open_audit,
+        kept=kept,
     )
     return Session(gate, world)
 
@@ -261,7 +266,7 @@ def _default() -> Session:
 
 def _own(value: Any) -> Any:
     """Return a result in Python's own types: a moment is an aware `datetime`."""
-    from iac_runtime.gate.results import DateText
+    from iac_runtime.language.plain import DateText
 
     if isinstance(value, DateText):
         return datetime.fromisoformat(value)

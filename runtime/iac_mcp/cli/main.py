@@ -149,7 +149,7 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
         outcome = asking(gate.call, asked, {"terminal": terminal, "dialog": dialog})
     if isinstance(outcome, Refused):
         return _refuse(outcome)
-    print_json(structured(outcome.value, outcome.output, clean(outcome.note)))
+    print_json(structured(outcome.value, outcome.output, clean(outcome.note), outcome.outcome))
     return 0
 
 
