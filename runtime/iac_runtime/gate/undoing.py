@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, Final, NamedTuple
+from weakref import finalize
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError, quoted
@@ -51,8 +53,14 @@ def open_history(_context: ToolContext) -> History:
 
 def passing_history() -> History:
     """Return a history that ends with what it is of: a simulated world of this process."""
-    folder = TemporaryDirectory(prefix="iac-")
-    return History(lambda: Path(folder.name), folder.cleanup)
+
+    def folder() -> Path:
+        made = mkdtemp(prefix="iac-")
+        finalize(history, rmtree, made, ignore_errors=True)
+        return Path(made)
+
+    history = History(folder)
+    return history
 
 
 def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -95,7 +103,7 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
 
 def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCall], str]:
-    """Return the calls that arguments mean, the newest first, and the restore point if one is meant.
+    """Return the calls that arguments mean, the newest first, and the restore point if any.
 
     Raises:
         ToolError: They mean none.

@@ -81,8 +81,11 @@ class Witness:
     def failed(self, error: ToolError) -> None:
         """Tell an error of a write what is known of its outcome; one that was not sent has none."""
         if error.around is not None and self._watch.deed in ("set", "delete", "move"):
-            outcome = self._settled(None, error.around)
-            error.outcome = outcome.facts()
+            outcome = judged(self._watch, None, error.around, self._operation.tables)
+            if outcome.state in ("confirmed", "partial"):
+                outcome = self._settled(None, error.around)
+            if outcome.state != "unknown":
+                error.outcome = outcome.facts()
         elif OUTCOME_UNKNOWN in error.suggestion:
             error.outcome = self._settled(None, None, lost=True).facts()
 

@@ -131,13 +131,10 @@ class History:
 
     Args:
         folder: Where it lies, asked for when it is needed.
-        close: Called when the history is closed.
     """
 
-    def __init__(
-        self, folder: Callable[[], Path] = open_state, close: Callable[[], object] = lambda: None
-    ) -> None:
-        self._folder, self._closing = folder, close
+    def __init__(self, folder: Callable[[], Path] = open_state) -> None:
+        self._folder = folder
         self._made: Database | None = None
 
     @property
@@ -231,7 +228,7 @@ class History:
         return int(last)
 
     def points(self, *, simulated: bool) -> dict[str, int]:
-        """Return the restore points by name: the number of the last call before. Raises as `keep`."""
+        """Return the last call before each restore point, by name. Raises as `keep`."""
         query = "SELECT name, call FROM points WHERE simulated = ? AND at >= ? ORDER BY at"
         with self._database.reading() as connection:
             rows = connection.execute(query, (int(simulated), time.time() - AGE)).fetchall()
@@ -241,7 +238,6 @@ class History:
         """Close the file."""
         if self._made is not None:
             self._made.close()
-        self._closing()
 
 
 def _size(connection: Any) -> int:

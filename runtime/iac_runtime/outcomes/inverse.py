@@ -77,7 +77,7 @@ def inverse_of(
     watch: Watch, outcome: Outcome, value: Any, reads: Reads | None, tables: Tables
 ) -> Inverse:
     """Return how a write is taken back; without steps it says why it cannot be."""
-    if reads is None or watch.says:
+    if reads is None or not reads.after or watch.says:
         return Inverse(says="what was there before could not be read")
     if outcome.state == "unchanged":
         return Inverse(says="nothing was changed")
@@ -322,7 +322,7 @@ def _in_trash(place: str, by: str, key: str | int, tables: Tables) -> str:
 def promise(watch: Watch, level: Level, tables: Tables, usual: Undo) -> Undo:
     """Return whether a write can be taken back, as far as that can be told before it.
 
-    `usual` is what the table says. What is read then may still stand against it; the result says so.
+    `usual` is what the table says. What is read then may still stand against it: see the result.
     """
     deed = watch.deed
     if deed == "set" and not watch.says and not watch.unread and tool_named(tables, op="set"):

@@ -30,6 +30,8 @@ def judged(watch: Watch, value: Any, reads: Reads | None, tables: Tables) -> Out
         return Outcome("unknown", says=watch.says)
     if reads is None:
         return LOST
+    if not reads.after or len(reads.before) < len(watch.around.before):
+        return Outcome("unknown", says=_why(reads) or "it could not be read back")
     return _JUDGES[watch.deed](watch, value, reads, tables)
 
 
