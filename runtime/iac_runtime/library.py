@@ -174,11 +174,7 @@ def _session(
     from iac_runtime.policy.permissions import open_permissions
     from iac_runtime.policy.reach import identify_in, nobody
 
-    home, kept = (HOME if world else None), {}
-    if world:
-        from iac_runtime.gate.undoing import open_history, passing_history
-
-        kept = {open_history: passing_history()}
+    home = HOME if world else None
     identify = identify_in(catalogue) if catalogue else nobody
     gate = Gate(
         catalogue,
@@ -189,7 +185,6 @@ def _session(
         launch=launch,
         permissions=open_permissions(home=home, identify=identify),
         audit=None if world else open_audit,
-        kept=kept,
     )
     return Session(gate, world)
 

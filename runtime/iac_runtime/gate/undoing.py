@@ -46,13 +46,10 @@ _SECONDS: Final = 2.0
 """For looking whether objects are as they were left."""
 
 
-def open_history(_context: ToolContext) -> History:
-    """Return the history of this user."""
-    return History()
-
-
-def passing_history() -> History:
-    """Return a history that ends with what it is of: a simulated world of this process."""
+def open_history(context: ToolContext) -> History:
+    """Return the history of this user; of simulated apps one that ends with them."""
+    if not context.executor.simulated:
+        return History()
 
     def folder() -> Path:
         made = mkdtemp(prefix="iac-")
@@ -108,7 +105,7 @@ def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCa
     Raises:
         ToolError: They mean none.
     """
-    history, simulated = context.kept(open_history), context.executor.simulated
+    history = context.kept(open_history)
     point = str(given.get("point", ""))
     wanted = Selection(
         given.get("call", 0),
@@ -118,7 +115,7 @@ def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCa
         str(given.get("client", "")),
     )
     if point:
-        known = history.points(simulated=simulated)
+        known = history.points()
         if point not in known:
             names = ", ".join(known) or "none"
             raise InvalidParameterError(
@@ -129,7 +126,7 @@ def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCa
         wanted = wanted._replace(last=1)
     # What was taken back already is no news, unless it is asked for by its number.
     last, wanted = wanted.last, wanted._replace(last=0)
-    found = history.find(wanted, simulated=simulated)
+    found = history.find(wanted)
     rows = [row for row in found if wanted.call or not row.undone]
     rows = rows[:last] if last else rows
     if not rows:
@@ -282,7 +279,7 @@ def plan_outcome(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """
     history = context.kept(open_history)
     row = next(
-        iter(history.find(Selection(call.arguments["call"]), simulated=context.executor.simulated)),
+        iter(history.find(Selection(call.arguments["call"]))),
         None,
     )
     if row is None:
@@ -365,14 +362,14 @@ def plan_history(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of showing what was done and whether it can be undone, the newest first."""
 
     def perform(_cancel: Cancellation | None) -> ToolResult:
-        history, simulated = context.kept(open_history), context.executor.simulated
+        history = context.kept(open_history)
         given = call.arguments
         wanted = Selection(given.get("call", 0), given.get("last", _ROWS))
-        rows = [row.facts() for row in history.find(wanted, simulated=simulated)]
+        rows = [row.facts() for row in history.find(wanted)]
         if not given.get("call"):
             # A copy is long; it is shown where its call is asked for.
             rows = [{**row, "copy": "kept"} if "copy" in row else row for row in rows]
-        points = history.points(simulated=simulated)
+        points = history.points()
         return ToolResult({"calls": rows, **({"points": points} if points else {})})
 
     read = Effect("read", OWN, kind="history")
@@ -384,8 +381,7 @@ def plan_restore_point(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
     def perform(_cancel: Cancellation | None) -> ToolResult:
         name = call.arguments["name"]
-        simulated = context.executor.simulated
-        last = context.kept(open_history).name_point(name, simulated=simulated)
+        last = context.kept(open_history).name_point(name)
         at = time.strftime("%Y-%m-%dT%H:%M:%S")
         return ToolResult({"point": name, "at": at, "after_call": last})
 

@@ -96,7 +96,7 @@ class Witness:
             outcome = LOST
         elif self._confirms:
             outcome = judged(watch, value, reads, tables)
-        if not self._keeps:
+        if not (self._keeps and self._confirms):
             return outcome
         if lost:
             inverse = Inverse(says="the answer was lost, and what was there before with it")
@@ -122,7 +122,6 @@ class Witness:
             inverse,
             Later(watch.deed, reference, watch.wanted),
             client=call.caller.client,
-            simulated=self._context.executor.simulated,
             undoes=call.undoes,
         )
         try:

@@ -1,7 +1,7 @@
 """Which writes there were and how each is taken back: a week of them, 50 MB at most.
 
-One SQLite file in the private state folder, shared by all servers of the user. Simulated calls are
-kept apart by a mark: what was done to a simulated app is never taken back in a real one.
+One SQLite file in the private state folder, shared by all servers of the user. What was done to a
+simulated app of a process is kept for that process alone, and never taken back in a real one.
 """
 
 import json
@@ -31,12 +31,11 @@ _SCHEMA: Final = DatabaseSchema(
                 id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, client TEXT NOT NULL,
                 tool TEXT NOT NULL, app TEXT NOT NULL, key TEXT NOT NULL, about TEXT NOT NULL,
                 state TEXT NOT NULL, body TEXT NOT NULL, undone INTEGER NOT NULL DEFAULT 0,
-                undoes INTEGER NOT NULL DEFAULT 0, simulated INTEGER NOT NULL
+                undoes INTEGER NOT NULL DEFAULT 0
             )""",
             "CREATE INDEX calls_at ON calls (at)",
             """CREATE TABLE points (
-                name TEXT NOT NULL, simulated INTEGER NOT NULL, at REAL NOT NULL,
-                call INTEGER NOT NULL, PRIMARY KEY (name, simulated)
+                name TEXT PRIMARY KEY, at REAL NOT NULL, call INTEGER NOT NULL
             ) WITHOUT ROWID""",
         ),
     ),
@@ -71,7 +70,6 @@ class KeptCall:
         inverse: How it is taken back.
         later: How its outcome is looked at again.
         client: Who called.
-        simulated: Whether no app was reached.
         undoes: The call that it takes back; 0 for none.
         at: When, in seconds.
         id: Its number; 0 before it is kept.
@@ -86,7 +84,6 @@ class KeptCall:
     inverse: Inverse
     later: Later
     client: str = ""
-    simulated: bool = False
     undoes: int = 0
     at: float = field(default_factory=time.time)
     id: int = 0
@@ -155,12 +152,12 @@ class History:
         )
         values = (
             *(call.at, call.client, call.tool, call.app, call.key, call.about),
-            *(call.outcome.state, body, call.undoes, int(call.simulated)),
+            *(call.outcome.state, body, call.undoes),
         )
         with self._database.writing() as connection:
             number = connection.execute(
-                "INSERT INTO calls (at, client, tool, app, key, about, state, body, undoes,"
-                " simulated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO calls (at, client, tool, app, key, about, state, body, undoes)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 values,
             ).lastrowid
             if call.undoes:
@@ -192,9 +189,10 @@ class History:
                 (outcome.state, json.dumps(body, default=str), number),
             )
 
-    def find(self, wanted: Selection, *, simulated: bool, most: int = 1000) -> list[KeptCall]:
+    def find(self, wanted: Selection, most: int = 1000) -> list[KeptCall]:
         """Return the calls that are meant, the newest first. Raises as `keep`."""
-        tests, values = ["simulated = ?", "at >= ?"], [int(simulated), time.time() - AGE]
+        tests: list[str] = ["at >= ?"]
+        values: list[Any] = [time.time() - AGE]
         rows: Sequence[tuple[str, Any]] = (
             ("id = ?", wanted.call),
             ("at >= ?", wanted.since),
@@ -214,7 +212,7 @@ class History:
             found = connection.execute(query, (*values, wanted.last or most)).fetchall()
         return [_call(row) for row in found]
 
-    def name_point(self, name: str, *, simulated: bool) -> int:
+    def name_point(self, name: str) -> int:
         """Name this moment, in place of an earlier one of the name; return the last call's number.
 
         Raises as `keep`.
@@ -222,16 +220,16 @@ class History:
         with self._database.writing() as connection:
             (last,) = connection.execute("SELECT COALESCE(MAX(id), 0) FROM calls").fetchone()
             connection.execute(
-                "INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?)",
-                (name, int(simulated), time.time(), last),
+                "INSERT OR REPLACE INTO points VALUES (?, ?, ?)",
+                (name, time.time(), last),
             )
         return int(last)
 
-    def points(self, *, simulated: bool) -> dict[str, int]:
+    def points(self) -> dict[str, int]:
         """Return the last call before each restore point, by name. Raises as `keep`."""
-        query = "SELECT name, call FROM points WHERE simulated = ? AND at >= ? ORDER BY at"
+        query = "SELECT name, call FROM points WHERE at >= ? ORDER BY at"
         with self._database.reading() as connection:
-            rows = connection.execute(query, (int(simulated), time.time() - AGE)).fetchall()
+            rows = connection.execute(query, (time.time() - AGE,)).fetchall()
         return {str(name): int(call) for name, call in rows}
 
     def close(self) -> None:
@@ -249,7 +247,7 @@ def _size(connection: Any) -> int:
 
 
 def _call(row: tuple[Any, ...]) -> KeptCall:
-    number, at, client, tool, app, key, about, _state, body, undone, undoes, simulated = row
+    number, at, client, tool, app, key, about, _state, body, undone, undoes = row
     said = json.loads(body)
     steps = tuple(
         InverseCall(
@@ -267,7 +265,7 @@ def _call(row: tuple[Any, ...]) -> KeptCall:
         Outcome(**{**said["outcome"], "state": state}),
         Inverse(steps, said["inverse"]["copy"], said["inverse"]["says"]),
         Later(deed, reference, tuple(Wanted(*row) for row in wanted)),
-        *(client, bool(simulated), undoes, at, number, undone),
+        *(client, undoes, at, number, undone),
     )
 
 
