@@ -11,11 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Any, Final, NamedTuple
-from weakref import finalize
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError, quoted
@@ -48,16 +44,7 @@ _SECONDS: Final = 2.0
 
 def open_history(context: ToolContext) -> History:
     """Return the history of this user; of simulated apps one that ends with them."""
-    if not context.executor.simulated:
-        return History()
-
-    def folder() -> Path:
-        made = mkdtemp(prefix="iac-")
-        finalize(history, rmtree, made, ignore_errors=True)
-        return Path(made)
-
-    history = History(folder)
-    return history
+    return History(None) if context.executor.simulated else History()
 
 
 def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:

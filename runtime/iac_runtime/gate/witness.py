@@ -100,7 +100,7 @@ class Witness:
             return outcome
         if lost:
             inverse = Inverse(says="the answer was lost, and what was there before with it")
-        elif watch.deed == "command" or watch.says:
+        elif watch.deed == "command":
             inverse = Inverse(says=undo_of(self._facts, self._level).says)
         else:
             inverse = inverse_of(watch, outcome, value, reads, tables)

@@ -127,17 +127,17 @@ class History:
     """The file of the history. Safe to share between threads.
 
     Args:
-        folder: Where it lies, asked for when it is needed.
+        folder: Where it lies, asked for when it is needed; None for one that is not kept.
     """
 
-    def __init__(self, folder: Callable[[], Path] = open_state) -> None:
+    def __init__(self, folder: Callable[[], Path] | None = open_state) -> None:
         self._folder = folder
         self._made: Database | None = None
 
     @property
     def _database(self) -> Database:
         if self._made is None:
-            self._made = Database(self._folder() / FILE, _SCHEMA)
+            self._made = Database(self._folder() / FILE if self._folder else None, _SCHEMA)
         return self._made
 
     def keep(self, call: KeptCall) -> int:

@@ -19,7 +19,7 @@ from iac_runtime.language.terms import find_properties
 from iac_runtime.language.text import steps_text
 from iac_runtime.outcomes.judge import made_reference, moved_reference, rows_of
 from iac_runtime.outcomes.outcome import Outcome, answered, record_of, same, shown
-from iac_runtime.outcomes.watch import Watch, is_stamp, linked, parts_of
+from iac_runtime.outcomes.watch import Watch, effect_of, is_stamp, linked, parts_of
 from iac_runtime.policy.effects import Undo
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.tables import Tables
@@ -77,7 +77,9 @@ def inverse_of(
     watch: Watch, outcome: Outcome, value: Any, reads: Reads | None, tables: Tables
 ) -> Inverse:
     """Return how a write is taken back; without steps it says why it cannot be."""
-    if reads is None or not reads.after or watch.says:
+    if watch.says:
+        return Inverse(says=watch.says)
+    if reads is None or not reads.after:
         return Inverse(says="what was there before could not be read")
     if outcome.state == "unchanged":
         return Inverse(says="nothing was changed")
@@ -130,7 +132,8 @@ def _is_stable(value: Any, tables: Tables) -> bool:
         steps = AppReader(tables, strict=False).reference(str(plain(value, tables, {}))).steps
     except ToolError:
         return False
-    return stable(steps)
+    # What is named by its part in the app, such as the current track, is another by then.
+    return stable(steps) and isinstance(steps[-1], ById | ByName)
 
 
 def stable(steps: tuple[Step, ...]) -> bool:
@@ -230,7 +233,9 @@ def _made(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | s
         if answer.get("ok") and isinstance(answer.get("value"), int):
             counts.append((term, answer["value"]))
     left = Left(reference, watch.kind, tuple(kept.items()), tuple(counts))
-    return Inverse((InverseCall(tool[0], {_direct(tool[1]): reference}, left, "it is deleted"),))
+    trash = effect_of("coredelo", tables.app.id, watch.kind, tables).get("trash")
+    told = "it is put into the trash" if trash else "it is deleted"
+    return Inverse((InverseCall(tool[0], {_direct(tool[1]): reference}, left, told),))
 
 
 def _is_plain(value: Any) -> bool:

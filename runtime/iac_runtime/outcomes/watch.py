@@ -113,13 +113,13 @@ def effects() -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def effect_of(event: Event, kind: str, tables: Tables) -> Mapping[str, Any]:
+def effect_of(code: str, app: str, kind: str, tables: Tables) -> Mapping[str, Any]:
     """Return the row of an event on an object of a class; empty where there is none."""
     rows = effects()
     for term, _ in tables.lineage(kind):
-        if found := rows.get(f"{event.code} {event.app} {term}"):
+        if found := rows.get(f"{code} {app} {term}"):
             return found
-    return rows.get(f"{event.code} {event.app}", rows.get(event.code, {}))
+    return rows.get(f"{code} {app}", rows.get(code, {}))
 
 
 class Watcher:
@@ -220,7 +220,7 @@ class Watcher:
     def _delete(self) -> Watch:
         found, *others = self._direct()
         kind, ident = self._ident(found)
-        known = effect_of(self._event, kind, self._tables)
+        known = effect_of(self._event.code, self._event.app, kind, self._tables)
         if others:
             return self._gone(found, others, known)
         if found.selectable:
@@ -278,7 +278,7 @@ class Watcher:
         event, tables = self._event, self._tables
         things = self._direct(several=False)
         kind, ident = self._ident(things[0]) if things else ("", None)
-        known = effect_of(event, kind, tables)
+        known = effect_of(event.code, event.app, kind, tables)
         target = things[0].steps if things else ()
         watch = Watch("command", kind, target, ident, known=known)
         reader = AppReader(tables, strict=False)
