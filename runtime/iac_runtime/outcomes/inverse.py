@@ -31,12 +31,12 @@ _MOST_LEFT: Final = 40
 """Properties of a new object that must be as they were for it to be deleted again."""
 
 _SENTENCES: Final = {
-    "set": "Yes, for a week: the old values are kept, and undo_call puts them back.",
-    "make": "Yes, for a week: undo_call deletes it, while it is as it was made.",
-    "move": "Yes, for a week: undo_call moves it back.",
-    "trash": "undo_call moves it back.",
-    "copy": "No: it is gone. What could be read of it is kept for a week, as a copy.",
-    "meanwhile": "In part: undo_call deletes it, but what it did meanwhile stays.",
+    "set": "Yes, for a week: the old values are kept, to be put back.",
+    "make": "Yes, for a week: it can be deleted again, while it is as it was made.",
+    "move": "Yes, for a week: it can be moved back.",
+    "trash": "It can be moved back for a week.",
+    "copy": "No: it is gone, but what could be read of it is kept for a week.",
+    "meanwhile": "In part: it can be deleted again, but what it did meanwhile stays.",
 }
 
 
@@ -341,5 +341,5 @@ def promise(watch: Watch, level: Level, tables: Tables, usual: Undo) -> Undo:
         if not watch.known.get("trash"):
             return Undo(False, _SENTENCES["copy"])
         if usual.known and tool_named(tables, event="coremove"):
-            return Undo(True, f"{usual.says} For a week, {_SENTENCES['trash']}")
+            return Undo(True, f"{usual.says} {_SENTENCES['trash']}")
     return usual
