@@ -80,13 +80,7 @@ class Session:
         if not calls:
             return []
         given = tuple(map(taken, calls))
-        return list(
-            self._value(
-                Call(
-                    tool, {}, calls=given, raw=True, timeout=_seconds.get(), confirm=_confirm.get()
-                )
-            )["results"]
-        )
+        return list(self._value(Call(tool, {}, calls=given))["results"])
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""

@@ -87,8 +87,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
                 " modification date 2026-02-25 18:00",
                 "Asked because: DANGEROUS calls always require approval.",
-                "Can it be undone? Yes, for a while: it goes to Recently Deleted in Notes. It can be"
-                " moved back for a week.",
+                "Can it be undone? Yes, for a while: it goes to Recently Deleted in Notes. It can"
+                " be moved back for a week.",
                 f"DANGEROUS: notes_delete, {NOTES}[0]",
             ],
         ),
@@ -143,7 +143,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 '  event "Dentist", start date 2026-03-03 08:00, end'
                 ' date 2026-03-03 08:45, location "12 High Street"',
                 "Asked because: DANGEROUS calls always require approval.",
-                "Can it be undone? No: it is gone, but what could be read of it is kept for a week.",
+                "Can it be undone? No: it is gone, but what could be read of it is kept for a"
+                " week.",
             ],
         ),
         (

@@ -136,6 +136,7 @@ def _moment(text: str) -> float:
 
 
 def _cannot(row: KeptCall, why: str) -> ToolError:
+    why = why.removeprefix("No: ").rstrip(".")
     way = "history shows what can be undone."
     if row.inverse.copy:
         way = f'history with {{"call": {row.id}}} shows the copy; a new one can be made from it.'

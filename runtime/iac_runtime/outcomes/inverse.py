@@ -14,12 +14,14 @@ from iac_base.secrets import redact_text
 from iac_runtime.execution.answers import Reads
 from iac_runtime.language.plain import plain
 from iac_runtime.language.reader import AppReader
+from iac_runtime.language.request import Event
 from iac_runtime.language.steps import ById, ByName, Go, Step
 from iac_runtime.language.terms import find_properties
 from iac_runtime.language.text import steps_text
 from iac_runtime.outcomes.judge import made_reference, moved_reference, rows_of
+from iac_runtime.outcomes.known import effect_of, is_stamp, linked, parts_of
 from iac_runtime.outcomes.outcome import Outcome, answered, record_of, same, shown
-from iac_runtime.outcomes.watch import Watch, effect_of, is_stamp, linked, parts_of
+from iac_runtime.outcomes.watch import Watch
 from iac_runtime.policy.effects import Undo
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.tables import Tables
@@ -215,14 +217,7 @@ def _made(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | s
     if why := _findable(watch, reference, tables):
         return why
     first = record_of(reads.after[0])
-    whole: dict[str, Any] | None = None
-    if len(reads.after) > 1 and reads.after[1].get("ok"):
-        fields = dict(reads.after[1]["value"]["record"])
-        labels: dict[str, str] = {}
-        for column in watch.around.after[1].columns:
-            # `properties` names them as JXA does, `columns` as they were asked for.
-            labels |= {column.jxa: column.label, column.label: column.label}
-        whole = {labels[key]: part for key, part in fields.items() if key in labels}
+    whole = whole_of(reads.after[1], watch.around.after[1]) if len(reads.after) > 1 else None
     if first is None or whole is None or first.get(watch.ident.term) is None:
         return "the new object could not be read"
     known = {term: part for term, part in whole.items() if _is_plain(part) and not is_stamp(term)}
@@ -236,6 +231,16 @@ def _made(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | s
     trash = effect_of("coredelo", tables.app.id, watch.kind, tables).get("trash")
     told = "it is put into the trash" if trash else "it is deleted"
     return Inverse((InverseCall(tool[0], {_direct(tool[1]): reference}, left, told),))
+
+
+def whole_of(answer: Mapping[str, Any], read: Event) -> dict[str, Any] | None:
+    """Return all that was read of an object, by term; None where nothing was."""
+    row = record_of(answer)
+    labels: dict[str, str] = {}
+    for column in read.columns:
+        # `properties` names them as JXA does, `columns` as they were asked for.
+        labels |= {column.jxa: column.label, column.label: column.label}
+    return None if row is None else {labels[key]: row[key] for key in row if key in labels}
 
 
 def _is_plain(value: Any) -> bool:
@@ -296,7 +301,9 @@ def _delete(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse |
     if watch.many or len(reads.after) > 1 or before is None or watch.ident is None:
         return "what several objects were before is not kept"
     known = watch.known
-    whole = record_of(reads.before[1]) if len(reads.before) > 1 else None
+    whole = None
+    if len(reads.before) > 1:
+        whole = whole_of(reads.before[1], watch.around.before[1])
     copy = {term: shown(part, tables) for term, part in (whole or {}).items() if part is not None}
     reason = "it is gone; what could be read of it is kept as a copy"
     if trash := known.get("trash"):

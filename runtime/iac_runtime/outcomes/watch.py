@@ -5,11 +5,8 @@ An object is found again by its id where its class has one, however the call nam
 made, moved or copied is what the app answered with.
 """
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from iac_base.errors import InvalidParameterError
@@ -39,11 +36,10 @@ from iac_runtime.language.terms import (
     elements_term,
     find_properties,
     id_property,
-    is_text,
-    object_classes,
     property_term,
 )
 from iac_runtime.language.text import steps_text
+from iac_runtime.outcomes.known import container_of, effect_of, is_id, linked, parts_of
 from iac_runtime.outcomes.outcome import Wanted, answered
 from iac_runtime.policy.dataflow import secret_property, without_secrets
 from iac_runtime.tool import Property
@@ -54,13 +50,6 @@ Deed: TypeAlias = Literal["set", "make", "copy", "delete", "move", "command"]
 MOST: Final = 200
 """Objects of one call that are read back, and whose old values are kept."""
 
-_KINDS: Final = 6
-"""Classes of elements that are counted in a new object."""
-
-_STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
-_STAMPED: Final = (*_STAMPS, "stamp date", "class", "index", "properties")
-"""Properties that an app changes by itself."""
-
 _BY_EVENT: Final[Mapping[str, Deed]] = {
     "coresetd": "set",
     "corecrel": "make",
@@ -68,9 +57,6 @@ _BY_EVENT: Final[Mapping[str, Deed]] = {
     "coredelo": "delete",
     "coremove": "move",
 }
-
-_CONTAINERS: Final = ("container", "folder", "mailbox", "list", "calendar", "playlist")
-"""Properties that hold what an object lies in, where their type can hold such objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +88,6 @@ class Watch:
     many: bool = False
     known: Mapping[str, Any] = field(default_factory=dict)
     says: str = ""
-
-
-@cache
-def effects() -> Mapping[str, Mapping[str, Any]]:
-    """Return what is known beyond the tables: `<event>[ <bundle id>[ <class>]]` -> row."""
-    found: dict[str, dict[str, Any]] = json.loads(
-        Path(__file__).with_name("effects.json").read_bytes()
-    )
-    return found
-
-
-def effect_of(code: str, app: str, kind: str, tables: Tables) -> Mapping[str, Any]:
-    """Return the row of an event on an object of a class; empty where there is none."""
-    rows = effects()
-    for term, _ in tables.lineage(kind):
-        if found := rows.get(f"{code} {app} {term}"):
-            return found
-    return rows.get(f"{code} {app}", rows.get(code, {}))
 
 
 class Watcher:
@@ -263,7 +231,7 @@ class Watcher:
         container = container_of(kind, tables)
         watch = Watch("move", kind, found.steps, ident, container)
         mine = self._with(ident, self._where(container))
-        by: Literal["id", "name"] = "id" if _is_id(ident) else "name"
+        by: Literal["id", "name"] = "id" if is_id(ident) else "name"
         there = self._collection(dict(event.named).get("to"), kind)
         reads = [self._read("columns", self._again(found.steps, ident), columns=mine)]
         made = self._read("columns", (Seen("made"),), columns=mine)
@@ -397,7 +365,7 @@ class Watcher:
         last = steps[-1] if steps else None
         if ident is None or last is None or isinstance(last, ById | Go):
             return steps
-        if not _is_id(ident):
+        if not is_id(ident):
             return steps
         bare = unfiltered(steps[:-1])
         return (*bare, Seen("id")) if bare and isinstance(bare[-1], Every) else steps
@@ -419,46 +387,3 @@ class Watcher:
 
 _ANY: Final = (Column("class", Term("class", "pcls")),)
 """What is read of an object without an id and without anything given: that it is there."""
-
-
-def _is_id(row: Property) -> bool:
-    return row.term != "name"
-
-
-def parts_of(kind: str, tables: Tables) -> tuple[str, ...]:
-    """Return the classes of what an object holds, without those that another of them covers."""
-    terms = [row.term for row in tables.elements(kind) if row.term in tables.classes]
-    terms = [term for term in terms if not is_text(term, tables)]
-    own = (
-        term
-        for term in terms
-        if not any(other != term and tables.descends(term, other) for other in terms)
-    )
-    return tuple(own)[:_KINDS]
-
-
-def container_of(kind: str, tables: Tables) -> Property | None:
-    """Return the property that holds what an object of a class lies in."""
-
-    def rows() -> Iterator[Property]:
-        for name in _CONTAINERS:
-            row = tables.find_property(kind, name) if kind in tables.classes else None
-            if row is None or "r" not in row.access:
-                continue
-            classes = object_classes(row.type, tables)
-            if (classes is None and name == "container") or (
-                classes and contains(classes, kind, tables)
-            ):
-                yield row
-
-    return next(rows(), None)
-
-
-def linked(app: str, kind: str) -> tuple[str, ...]:
-    """Return properties of a class that an app changes with one another."""
-    return tuple(effects().get(f"linked {app} {kind}", {}).get("properties", ()))
-
-
-def is_stamp(term: str) -> bool:
-    """Say whether an app changes a property by itself."""
-    return term in _STAMPED
