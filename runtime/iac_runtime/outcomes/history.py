@@ -6,12 +6,13 @@ simulated app of a process is kept for that process alone, and never taken back 
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.files import open_state
+from iac_base.secrets import without_secrets
 from iac_base.sqlite import Database, DatabaseSchema
 from iac_runtime.outcomes.inverse import Inverse, InverseCall, Left
 from iac_runtime.outcomes.outcome import Outcome, State, Wanted
@@ -146,10 +147,10 @@ class History:
         Raises:
             SetupError: The state folder is not safe, or the file cannot be used.
         """
-        body = json.dumps(
-            {"outcome": asdict(call.outcome), "inverse": asdict(call.inverse), "later": call.later},
-            default=str,
-        )
+        held = {
+            "outcome": asdict(call.outcome), "inverse": asdict(call.inverse), "later": call.later
+        }  # fmt: skip
+        body = _text(held)
         values = (
             *(call.at, call.client, call.tool, call.app, call.key, call.about),
             *(call.outcome.state, body, call.undoes),
@@ -183,10 +184,10 @@ class History:
             row = connection.execute("SELECT body FROM calls WHERE id = ?", (number,)).fetchone()
             if row is None:
                 return
-            body = {**json.loads(row[0]), "outcome": asdict(outcome)}
+            body = _text({**json.loads(row[0]), "outcome": asdict(outcome)})
             connection.execute(
                 "UPDATE calls SET state = ?, body = ? WHERE id = ?",
-                (outcome.state, json.dumps(body, default=str), number),
+                (outcome.state, body, number),
             )
 
     def find(self, wanted: Selection, most: int = 1000) -> list[KeptCall]:
@@ -236,6 +237,11 @@ class History:
         """Close the file."""
         if self._made is not None:
             self._made.close()
+
+
+def _text(held: Mapping[str, Any]) -> str:
+    """Return what is kept, without what has the shape of a secret."""
+    return json.dumps(without_secrets(json.loads(json.dumps(held, default=str))))
 
 
 def _size(connection: Any) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import InvalidParameterError, ToolError
-from iac_base.secrets import redact_text
+from iac_base.secrets import without_secrets
 from iac_runtime.execution.answers import Reads
 from iac_runtime.language.plain import plain
 from iac_runtime.language.reader import AppReader
@@ -26,7 +26,7 @@ from iac_runtime.policy.effects import Undo
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.tables import Tables
 
-LARGEST: Final = 1_000_000
+LARGEST: Final = 200_000
 """Characters of JSON that are kept of one call."""
 
 _MOST_LEFT: Final = 40
@@ -90,8 +90,12 @@ def inverse_of(
     found = maker(watch, value, reads, tables) if maker else Inverse(says="it is not known how")
     if isinstance(found, str):
         found = Inverse(says=found)
-    if found.steps and len(json.dumps([found.steps, found.copy], default=str)) > LARGEST:
+    text = json.dumps([found.steps, found.copy], default=str)
+    if len(text) > LARGEST:
         return Inverse(says="what was there before is too large to be kept")
+    held = json.loads(text)
+    if found.steps and without_secrets(held) != held:
+        return Inverse(says="it holds what looks like a secret, which is not kept")
     return found
 
 
@@ -111,8 +115,6 @@ def given(value: Any, kind: str, tables: Tables) -> Any:
     """
     if isinstance(value, dict) and ("cut" in value or "opaque" in value):
         raise InvalidParameterError("it has a form that cannot be given")
-    if isinstance(value, str) and redact_text(value) != value:
-        raise InvalidParameterError("it looks like a secret, which is not kept")
     if isinstance(value, dict) and "ref" in value and not _is_stable(value, tables):
         raise InvalidParameterError("it is named by a position, which may be another's by then")
     found = _caller(value, tables)
