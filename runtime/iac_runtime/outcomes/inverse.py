@@ -14,13 +14,12 @@ from iac_base.secrets import without_secrets
 from iac_runtime.execution.answers import Reads
 from iac_runtime.language.plain import plain
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.request import Event
 from iac_runtime.language.steps import ById, ByName, Go, Step
 from iac_runtime.language.terms import find_properties
 from iac_runtime.language.text import steps_text
 from iac_runtime.outcomes.judge import made_reference, moved_reference, rows_of
 from iac_runtime.outcomes.known import effect_of, is_stamp, linked, parts_of
-from iac_runtime.outcomes.outcome import Outcome, answered, record_of, same, shown
+from iac_runtime.outcomes.outcome import Outcome, answered, record_of, same, shown, whole_of
 from iac_runtime.outcomes.watch import Watch
 from iac_runtime.policy.effects import Undo
 from iac_runtime.tool import Level, Spec
@@ -218,31 +217,21 @@ def _made(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | s
         return "the app has no command to delete it"
     if why := _findable(watch, reference, tables):
         return why
-    first = record_of(reads.after[0])
-    whole = whole_of(reads.after[1], watch.around.after[1]) if len(reads.after) > 1 else None
-    if first is None or whole is None or first.get(watch.ident.term) is None:
+    whole = whole_of(reads.after[0], watch.around.after[0])
+    if whole is None or whole.get(watch.ident.term) is None:
         return "the new object could not be read"
     known = {term: part for term, part in whole.items() if _is_plain(part) and not is_stamp(term)}
-    kept = dict([*first.items(), *known.items()][:_MOST_LEFT])
+    first = watch.ident.term
+    kept = {first: whole[first], **dict([*known.items()][:_MOST_LEFT])}
     counts = []
     parts = parts_of(watch.kind, tables)
-    for term, answer in zip(parts, reads.after[2:], strict=False):
+    for term, answer in zip(parts, reads.after[1:], strict=False):
         if answer.get("ok") and isinstance(answer.get("value"), int):
             counts.append((term, answer["value"]))
     left = Left(reference, watch.kind, tuple(kept.items()), tuple(counts))
     trash = effect_of("coredelo", tables.app.id, watch.kind, tables).get("trash")
     told = "it is put into the trash" if trash else "it is deleted"
     return Inverse((InverseCall(tool[0], {_direct(tool[1]): reference}, left, told),))
-
-
-def whole_of(answer: Mapping[str, Any], read: Event) -> dict[str, Any] | None:
-    """Return all that was read of an object, by term; None where nothing was."""
-    row = record_of(answer)
-    labels: dict[str, str] = {}
-    for column in read.columns:
-        # `properties` names them as JXA does, `columns` as they were asked for.
-        labels |= {column.jxa: column.label, column.label: column.label}
-    return None if row is None else {labels[key]: row[key] for key in row if key in labels}
 
 
 def _is_plain(value: Any) -> bool:

@@ -8,7 +8,15 @@ from iac_runtime.execution.answers import Reads
 from iac_runtime.language.plain import reference, unfiltered
 from iac_runtime.language.steps import ById, ByIndex, ByName
 from iac_runtime.language.text import steps_text
-from iac_runtime.outcomes.outcome import Outcome, State, is_gone, of_values, record_of, shown
+from iac_runtime.outcomes.outcome import (
+    Outcome,
+    State,
+    is_gone,
+    of_values,
+    record_of,
+    shown,
+    whole_of,
+)
 from iac_runtime.outcomes.watch import Deed, Watch
 from iac_runtime.tools.tables import Tables
 
@@ -94,7 +102,7 @@ def made_reference(value: Any, tables: Tables) -> str:
 
 def _new(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Outcome:
     ref = made_reference(value, tables)
-    row = record_of(reads.after[0])
+    row = whole_of(reads.after[0], watch.around.after[0])
     if row is None:
         why = _why(reads) if ref else "the app named no new object"
         return Outcome("unknown", ref, says=why)

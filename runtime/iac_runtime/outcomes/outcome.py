@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from iac_base.errors import quoted
 from iac_base.words import fold
 from iac_runtime.language.plain import plain
+from iac_runtime.language.request import Event
 from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.places import identity
@@ -156,6 +157,16 @@ def record_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
     if not answer.get("ok") or not isinstance(value, Mapping) or "record" not in value:
         return None
     return dict(value["record"])
+
+
+def whole_of(answer: Mapping[str, Any], read: Event) -> dict[str, Any] | None:
+    """Return all that was read of an object, by term; None where nothing was."""
+    row = record_of(answer)
+    labels: dict[str, str] = {}
+    for column in read.columns:
+        # `properties` names them as JXA does, `columns` as they were asked for.
+        labels |= {column.jxa: column.label, column.label: column.label}
+    return None if row is None else {labels[key]: row[key] for key in row if key in labels}
 
 
 def is_gone(answer: Mapping[str, Any]) -> bool:

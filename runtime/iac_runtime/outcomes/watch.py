@@ -171,15 +171,13 @@ class Watcher:
         return replace(watch, around=Around((), self._new(watch)))
 
     def _new(self, watch: Watch) -> tuple[Event, ...]:
-        """Return what reads a new object: by its id, by what it was given, whole, and its parts."""
+        """Return what reads a new object: all of it in one event, and how much it holds."""
         tables, made = self._tables, (Seen("made"),)
-        columns = self._columns((watch.kind,), watch.wanted, ())
-        first = self._read("columns", made, columns=self._with(watch.ident, columns) or _ANY)
         parts = [
             self._read("count", (*made, Every(elements_term(term, tables))))
             for term in parts_of(watch.kind, tables)
         ]
-        reads = [first, self._whole(watch.kind, made), *parts]
+        reads = [self._whole(watch.kind, made), *parts]
         if self._event.raw is None:
             return tuple(read for read in reads if read.raw is None)
         raw = (sent_raw(read, tables, self._seconds) for read in reads)
@@ -383,7 +381,3 @@ class Watcher:
         if found.classes and contains(found.classes, kind, self._tables):
             return (*steps, Every(elements_term(kind, self._tables)))
         return ()
-
-
-_ANY: Final = (Column("class", Term("class", "pcls")),)
-"""What is read of an object without an id and without anything given: that it is there."""
