@@ -276,8 +276,9 @@ def structured(
         found["note"] = note
     if outcome is not None and "outcome" not in found and is_open:
         facts = clean(outcome.facts())
-        # What the note says is not said twice.
-        found["outcome"] = {k: v for k, v in facts.items() if k != "says" or v not in note}
+        # What the note or the result says is not said twice.
+        twice = {"says": note, "ref": found.get("ref", "")}
+        found["outcome"] = {k: v for k, v in facts.items() if not (k in twice and v in twice[k])}
     return found
 
 

@@ -102,7 +102,8 @@ class KeptCall:
         row |= {"client": self.client, "outcome": self.outcome.state}
         row |= {"undone_by": self.undone, "undoes": self.undoes, "copy": self.inverse.copy}
         if not self.undone:
-            row["undo"] = "yes" if self.inverse.steps else f"no: {self.inverse.says}"
+            why = self.inverse.says.removeprefix("No: ")
+            row["undo"] = "yes" if self.inverse.steps else f"no: {why}"
         return {name: value for name, value in row.items() if value}
 
 
