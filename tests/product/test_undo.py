@@ -61,7 +61,9 @@ def of_app(key: str, tables: Tables) -> list[Write]:
                 if given["properties"][row.term] != f"{place}.{row.jxa}":
                     found.append(Write(key, f"{key}_set", given, other(place, row, tables)))
         if "make" in tables.tools and term != APPLICATION:
-            plain = [row for row in rows if row.type in ("text", "boolean", "integer")][:2]
+            # The index of a window is where it lies by now, and no value of it.
+            known = (row for row in rows if row.term != "index")
+            plain = [row for row in known if row.type in ("text", "boolean", "integer")][:2]
             values = {row.term: value(row.type, tables) for row in plain}
             arguments = {"element": term, "properties": values}
             foreign = None
