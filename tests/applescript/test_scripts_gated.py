@@ -19,7 +19,7 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.gate.opening import simulation
-from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Plan, Refused
+from iac_runtime.gate.plans import Answer, Asks, Call, Done, Plan, Refused
 from iac_runtime.language.request import Event
 from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
@@ -128,7 +128,7 @@ def gate_of(toolset: ScriptToolset, catalogue: Catalogue, executor: Executor):
         gate.close()
 
 
-def run(gate: Gate, script: str, caller: Requester = ASKED, **more: Any) -> Outcome:
+def run(gate: Gate, script: str, caller: Requester = ASKED, **more: Any) -> Answer:
     language = "javascript" if "Application(" in script else "applescript"
     given = {"script": script, "language": language}
     return gate.call(Call("execute_applescript", given, caller, **more))

@@ -17,6 +17,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import ErrorType, InvalidParameterError, ToolError
 from iac_runtime.gate.limiter import Limiter
 from iac_runtime.gate.plans import Done, Plan, ToolResult
+from iac_runtime.outcomes.outcome import Outcome, together
 from iac_runtime.policy.effects import CallFacts, Decision
 
 SECONDS: Final = 3.0
@@ -79,6 +80,11 @@ def plan_all(calls: Sequence[Mapping[str, Any]], plan: Callable[[Mapping[str, An
         except ToolError as error:
             error.message = f"Call {at} of {len(calls)}: {error.message} None of them was sent."
             raise
+    return plan_several(plans)
+
+
+def plan_several(plans: Sequence[Plan]) -> Plan:
+    """Return the plan of several calls that were planned, to be decided on together."""
     return _joined(plans, [found.facts for found in plans])
 
 
@@ -147,6 +153,7 @@ def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done
     """
     results: list[Any] = []
     notes: list[str] = []
+    outcomes: list[Outcome | None] = []
     parts = zip(plan.parts, plan.facts.parts, strict=True)
     for at, (part, facts) in enumerate(parts, 1):
         story = plan.facts.story
@@ -161,5 +168,6 @@ def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done
                 raise
             raise BatchError(error, results, len(plan.parts)) from error
         results.append(done.value)
+        outcomes.append(done.outcome)
         notes += [f"call {at}: {done.note}"] if done.note else []
-    return ToolResult({"results": results}, tuple(notes))
+    return ToolResult({"results": results}, tuple(notes), outcome=together(outcomes))

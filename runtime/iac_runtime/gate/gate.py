@@ -24,10 +24,10 @@ from iac_runtime.gate.batch import check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
 from iac_runtime.gate.planning import hint, plan_operation, short_enough
 from iac_runtime.gate.plans import (
+    Answer,
     Asks,
     Call,
     Done,
-    Outcome,
     Plan,
     ToolContext,
     ToolResult,
@@ -150,7 +150,7 @@ class Gate:
         tool: Tool | None = None,
         dry_run: bool = False,
         cancel: Cancellation | None = None,
-    ) -> Outcome:
+    ) -> Answer:
         """Carry out a call by the tool's name; `cancel` ends it from another thread.
 
         `tool` is one that was found already. With `dry_run` the call is judged and not carried out.
@@ -333,6 +333,8 @@ class Gate:
             self._outcome(number, result, time.monotonic() - began, error, delay)
         if plan.facts.effects:
             self.permissions.taint.add(found.value if found.whole is None else found.whole)
+            if found.outcome is not None:
+                self.permissions.taint.add(found.outcome.read)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"
@@ -340,7 +342,7 @@ class Gate:
             notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
         if self._audit is not None and self._audit.warning:
             notes.append(self._audit.warning)
-        return done(plan, ToolResult(found.value, tuple(notes)), decision)
+        return done(plan, found._replace(notes=tuple(notes)), decision)
 
     def _intent(self, plan: Plan, decision: Decision, waits: Approver | None = None) -> int | None:
         """Write down a call that was decided; `waits` is the way that it is asked about now."""

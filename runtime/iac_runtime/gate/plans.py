@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError, ErrorType
 from iac_runtime.execution.executor import Executor
+from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.effects import Approver, CallFacts, Verdict
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question
@@ -31,6 +32,8 @@ class Call(NamedTuple):
         verdict: What the question of `token` came back with.
         raw: Texts are wanted as the app has them, not cleaned for a reader.
         timeout: The seconds that it has; None for those of the executor.
+        confirm: Whether what it did is read back.
+        undoes: The number of the call that it takes back; 0 for none.
     """
 
     tool: str
@@ -42,14 +45,18 @@ class Call(NamedTuple):
     verdict: Verdict = "unable"
     raw: bool = False
     timeout: float | None = None
+    confirm: bool = True
+    undoes: int = 0
 
 
 class ToolResult(NamedTuple):
-    """What came of a plan: a value, what is to be said of it, and the whole where it was cut."""
+    """What came of a plan: a value, what is to be said of it, the whole where it was cut, what was
+    read back of a write or is missing of a read."""
 
     value: Any
     notes: tuple[str, ...] = ()
     whole: Any = None
+    outcome: Outcome | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -110,6 +117,7 @@ class Plan:
         look: Returns the plan with what the call names looked at, and pinned to that; None where
             it names nothing.
         parts: Of several calls of the tool, the plan of each; they are carried out in its stead.
+        notes: What is to be said beside what it gives.
     """
 
     tool: Tool
@@ -117,6 +125,7 @@ class Plan:
     perform: Perform = field(repr=False)
     look: "Callable[[CallFacts], Plan] | None" = field(default=None, repr=False)
     parts: "tuple[Plan, ...]" = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +141,8 @@ class Done:
         app: Bundle id and name of the app that the value is from; empty where it is our own.
         reasons: What raised the level, and what decided.
         source: What let it run: a preset, a line of the policy, a person.
+        outcome: Of a write what was read back of it, of a read that something is missing; None
+            where there is nothing to say.
     """
 
     value: Any
@@ -142,6 +153,7 @@ class Done:
     app: tuple[str, str] = ("", "")
     reasons: tuple[str, ...] = ()
     source: str = ""
+    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +209,11 @@ class Asks:
     level: Level
 
 
-Outcome: TypeAlias = Done | Refused | Asks
+Answer: TypeAlias = Done | Refused | Asks
 
 
 def asking(
-    run: Callable[[Call], Outcome],
+    run: Callable[[Call], Answer],
     call: Call,
     askers: Mapping[Approver, Callable[[Question], Verdict] | None],
 ) -> Done | Refused:
