@@ -27,7 +27,7 @@ from iac_runtime.tools.folders import tool_folders
 from iac_runtime.version import VERSION
 
 
-def _options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a command the options of a table, as texts."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,6 +52,7 @@ _LATER: Final = {
     "completion": "install",
     "doctor": "doctor",
     "install": "install",
+    "plans": "plans",
     "policy": "policy",
     "probe": "probe",
     "status": "doctor",
@@ -94,7 +95,7 @@ def cli(verbose: bool, log_file: str | None) -> None:
 
 
 @cli.command()
-@_options(SERVE_OPTIONS)
+@options(SERVE_OPTIONS)
 def serve(**raw: Any) -> int:
     """Serve the tools over MCP on standard input and output.
 
@@ -113,7 +114,7 @@ def serve(**raw: Any) -> int:
 @cli.command()
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
-@_options(CALL_OPTIONS)
+@options(CALL_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Print the line of JXA and send nothing.")
 def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
     """Call TOOL with arguments as a JSON object and print the result as JSON.

@@ -78,7 +78,8 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
     event = sent_as(event, operation.tables, seconds)
-    if event.op == "list" and event.limit is None and context.limit is not None:
+    limit = None if call.whole else context.limit
+    if event.op == "list" and event.limit is None and limit is not None:
         # Whoever reads an answer page by page is given pages.
         event = replace(event, limit=PAGE)
     level = effective_level(operation, bound, context.home)
@@ -108,7 +109,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             raise look_again(error, event, operation) from None
         found = plain_result(answer, event, operation)
         found = found if call.raw else shown(found)
-        return short_enough(found, context.limit, facts.effects)
+        return short_enough(found, limit, facts.effects)
 
     def look(facts: CallFacts) -> Plan:
         # Needed by calls that are asked about, and by no other.

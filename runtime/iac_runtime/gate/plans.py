@@ -3,17 +3,20 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError, ErrorType
 from iac_runtime.execution.executor import Executor
-from iac_runtime.policy.effects import Approver, CallFacts, Verdict
+from iac_runtime.policy.effects import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool
+
+if TYPE_CHECKING:
+    from iac_runtime.gate.gate import Gate
 
 T = TypeVar("T")
 
@@ -31,6 +34,8 @@ class Call(NamedTuple):
         verdict: What the question of `token` came back with.
         raw: Texts are wanted as the app has them, not cleaned for a reader.
         timeout: The seconds that it has; None for those of the executor.
+        whole: All of the answer is wanted at once: a program reads it, not a model.
+        cancel: Ends it from another thread.
     """
 
     tool: str
@@ -42,6 +47,8 @@ class Call(NamedTuple):
     verdict: Verdict = "unable"
     raw: bool = False
     timeout: float | None = None
+    whole: bool = False
+    cancel: Cancellation | None = None
 
 
 class ToolResult(NamedTuple):
@@ -64,6 +71,7 @@ class ToolContext:
         limit: Characters of JSON in a result, or None for no limit.
         launch: Bundle ids, or globs, of the apps that a SAFE call may start, in lower case.
         stale: Says which apps are newer than their tools, a line each.
+        gate: The gate itself, for a tool that makes calls.
     """
 
     catalogue: Catalogue | None
@@ -73,6 +81,7 @@ class ToolContext:
     limit: int | None
     launch: frozenset[str]
     stale: Callable[[], Sequence[str]]
+    gate: "Gate"
     _kept: dict[Any, Any]
     _making: threading.Lock = field(default_factory=threading.Lock)
 
@@ -98,6 +107,9 @@ class ToolContext:
 
 Perform: TypeAlias = Callable[[Cancellation | None], ToolResult]
 
+Carry: TypeAlias = "Callable[[Plan, Decision, Callable[[Plan, Decision], Done]], ToolResult]"
+"""Carries out the parts of a plan that was decided on, each by the function that it is given."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -109,7 +121,8 @@ class Plan:
         perform: Does it.
         look: Returns the plan with what the call names looked at, and pinned to that; None where
             it names nothing.
-        parts: Of several calls of the tool, the plan of each; they are carried out in its stead.
+        parts: Of several calls, the plan of each; they are carried out in its stead.
+        carry: Carries them out; None for one after the other.
     """
 
     tool: Tool
@@ -117,6 +130,7 @@ class Plan:
     perform: Perform = field(repr=False)
     look: "Callable[[CallFacts], Plan] | None" = field(default=None, repr=False)
     parts: "tuple[Plan, ...]" = ()
+    carry: "Carry | None" = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
