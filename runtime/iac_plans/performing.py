@@ -31,7 +31,7 @@ from iac_plans.rehearse import (
 )
 from iac_plans.store import find_plan
 from iac_plans.tools import REHEARSE
-from iac_runtime.gate.batch import joined, of_plan
+from iac_runtime.gate.batch import TOLD_AS, joined, of_plan
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.planning import short_enough
 from iac_runtime.gate.plans import Call, Done, Plan, ToolContext, ToolResult
@@ -55,7 +55,7 @@ class PlanStoppedError(ToolError):
     ) -> None:
         many = f"{len(done)} of {len(done) + len(not_done)} changes" if done else "Nothing"
         super().__init__(
-            "TIMEOUT" if error.type == "USER_CANCELLED" else error.type,
+            TOLD_AS.get(error.type, error.type),
             f"The plan stopped: {error.message} {many} {'were' if done else 'was'} made.",
             error.suggestion,
             app=error.app,
@@ -203,7 +203,7 @@ class _Run:
             (says,) = each_call([found.facts])
             beyond = f"What it read has changed, and now it would go beyond its table: {says[5:]}."
             again = "Rehearse it again: call with the same program."
-            raise EndedError(ToolError("STALE", beyond, again))
+            raise EndedError(ToolError("LIST_CHANGED", beyond, again))
 
         try:
             frozen = self.moments.of(self.digest)

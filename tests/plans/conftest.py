@@ -1,6 +1,7 @@
 """A gate on simulated apps, with the tools of plans."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,21 @@ class Desk:
             outcome = self.answer(outcome, tool, **arguments)
         assert isinstance(outcome, Done), outcome
         return outcome.value
+
+    def meanwhile(self, tool: str, **arguments: Any) -> None:
+        """Change the world behind the gate's back."""
+        other = Gate(CATALOGUE, Executor(self.simulator), "DANGEROUS", home="/Users/me")
+        assert isinstance(other.call(Call(tool, arguments)), Done)
+
+    def before_each(self, look: Callable[[Any], None]) -> None:
+        """Have `look` called with each request before it is sent."""
+        execute = self.gate.executor.execute
+
+        def first(event: Any, **more: Any) -> Any:
+            look(event)
+            return execute(event, **more)
+
+        self.gate.executor.execute = first  # type: ignore[method-assign]
 
     def plan(self, program: str) -> Any:
         return self.run("run_plan", program=program)["result"]

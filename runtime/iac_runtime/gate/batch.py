@@ -23,7 +23,7 @@ SECONDS: Final = 3.0
 """For looking at what all the calls name; what is left then is held by its reference alone."""
 
 
-_TOLD_AS: Final[Mapping[ErrorType, ErrorType]] = {
+TOLD_AS: Final[Mapping[ErrorType, ErrorType]] = {
     "STALE": "EXECUTION_ERROR",
     "USER_CANCELLED": "TIMEOUT",
 }
@@ -43,7 +43,7 @@ class BatchError(ToolError):
         done = f"{_calls(1, failed - 1)} done" if results else "no call was done"
         rest = f"; {_calls(failed + 1, count)} not sent" if failed < count else ""
         super().__init__(
-            _TOLD_AS.get(error.type, error.type),
+            TOLD_AS.get(error.type, error.type),
             f"Call {failed} of {count} failed: {error.message} Before it {done}{rest}.",
             error.suggestion,
             app=error.app,
