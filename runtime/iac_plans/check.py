@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from iac_base.errors import InvalidParameterError, near_text, nearest
 from iac_base.text import clean
@@ -140,13 +140,16 @@ def _properties(tree: ast.AST, modules: Mapping[str, Mapping[str, str]]) -> Iter
                 key in modules
             ):
                 known = _words(modules[key].get(_NAMES, ""))
-                given = next((word.value for word in named if word.arg == "properties"), None)
-                parts = getattr(given, "keys", None) or getattr(given, "elts", ())
-                for part in parts:
+                values: list[Any] = [row.value for row in named if row.arg == "properties"]
+                for part in (part for row in values for part in _parts_of(row)):
                     name = getattr(part, "value", None)
                     if isinstance(name, str) and fold(name) not in map(fold, known):
                         near = near_text(name, known)
                         yield f'line {part.lineno}: {key} has no property "{name}". {near}'
+
+
+def _parts_of(node: ast.AST) -> list[Any]:
+    return getattr(node, "keys", None) or getattr(node, "elts", None) or []
 
 
 def _stub(parts: Mapping[str, str], functions: Mapping[str, str]) -> str:

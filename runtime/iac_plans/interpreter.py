@@ -117,7 +117,13 @@ def interpret(
             session.feed_run("\n".join((PRELUDE, *(f"import {key}" for key in modules))))
             at = session.feed_start(program, print_callback=quiet)
             while not isinstance(at, sandbox.MontyComplete):
-                at = at.resume(_answered(sandbox, at, used, answer, failed))
+                if isinstance(at, sandbox.FunctionSnapshot):
+                    at = at.resume(_answered(at, used, answer, failed))
+                elif isinstance(at, sandbox.NameLookupSnapshot):
+                    # There is no such name.
+                    at = at.resume()
+                else:
+                    raise ToolError("EXECUTION_ERROR", "A plan awaits nothing.")
             return plain(at.output)
         except sandbox.MontyTypingError as error:
             raise wrong(told(error.display(), program, used)) from None
@@ -129,12 +135,8 @@ def _never(*_args: Any, **_kwargs: Any) -> None:
     raise AssertionError("Calls are answered one by one.")
 
 
-def _answered(
-    sandbox: Any, at: Any, used: Used, answer: Answer, failed: list[ToolError]
-) -> dict[str, Any]:
+def _answered(at: Any, used: Used, answer: Answer, failed: list[ToolError]) -> dict[str, Any]:
     """Return what the sandbox goes on with."""
-    if not isinstance(at, sandbox.FunctionSnapshot):
-        return {"exception": NameError("a plan has no such name")}
     key, _, function = str(at.function_name).partition(".")
     if at.is_os_function or function not in used.functions.get(key, ()):
         return {"exception": PermissionError("a plan has no files, no network and no system")}
