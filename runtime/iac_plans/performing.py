@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.errors import CallRefusedError, InvalidParameterError, ToolError
 from iac_plans.check import Used, read_program
 from iac_plans.interpreter import Frozen, interpret
 from iac_plans.rehearse import (
@@ -130,6 +130,12 @@ def _planned(
 ) -> Plan:
     gate, moments = context.gate, context.kept(Moments)
     assert context.catalogue is not None
+    itself = CallFacts(tool.name, arguments=call.arguments)
+    decision = gate.judge(Plan(tool, itself, lambda _cancel: ToolResult(None)), call.caller)[1]
+    if decision.action == "deny" and not decision.requires_prompt:
+        # Its calls are judged each by itself; this is about plans as such.
+        said = " ".join(decision.reasons)
+        raise CallRefusedError(said, decision.suggestion, app="", command=tool.name)
     used = read_program(program, context.catalogue)
     digest = hashlib.sha256(json.dumps([program, call.caller.client]).encode()).hexdigest()
     found = rehearse(program, used, gate, call, moments.of(digest))

@@ -183,6 +183,7 @@ class _Copy:
     changed: dict[str, dict[str, Any]] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     made_by: dict[str, int] = field(default_factory=dict)
+    inside: dict[str, str] = field(default_factory=dict)
 
     def holds(self, arguments: Any) -> bool:
         """Say whether arguments name an object that the program made."""
@@ -216,7 +217,9 @@ class _Copy:
         if operation.spec.op == "make":
             properties = {fold(key): value for key, value in given.get("properties", {}).items()}
             kind = tables.find_class(str(given["element"])) or ""
-            return self._new(kind, tables, properties, number)
+            made = self._new(kind, tables, properties, number)
+            self.inside[made] = str(given.get("at", ""))
+            return made
         if operation.spec.op == "set":
             values = {fold(key): value for key, value in given.get("properties", {}).items()}
             for target in targets:
@@ -227,7 +230,7 @@ class _Copy:
         for type_ in parse_type(operation.spec.result) if operation.spec.result else ():
             row = find_type(type_.name)
             if type_.name in tables.classes or (row and row.reading == "object"):
-                known = type_.name if type_.name in tables.classes else ""
+                known = type_.name if type_.name in tables.classes else plan.facts.effects[0].kind
                 return self._new(known, tables, {}, number)
             return _EMPTY.get(row.reading) if row and not type_.many else None
         return None
@@ -243,12 +246,15 @@ class _Copy:
         """Return what a read of an object that was made would answer."""
         operation, given = plan.tool.operation, plan.facts.arguments
         assert operation is not None
-        if operation.spec.op in ("list", "count"):
-            return [] if operation.spec.op == "list" else 0
-        if operation.spec.op != "get":
-            return True
         wanted: list[str] = given.get("properties") or []
-        known = self.made.get(str(given["target"]), {}) | self.changed.get(str(given["target"]), {})
+        if operation.spec.op in ("list", "count"):
+            held = [ref for ref, at in self.inside.items() if at.startswith(str(given.get("of")))]
+            rows = [{"ref": ref, **self._values(ref, wanted)} for ref in held]
+            return rows if operation.spec.op == "list" else len(rows)
+        return self._values(str(given["target"]), wanted) if operation.spec.op == "get" else True
+
+    def _values(self, reference: str, wanted: list[str]) -> dict[str, Any]:
+        known = self.made.get(reference, {}) | self.changed.get(reference, {})
         return {name: known.get(fold(name)) for name in wanted} if wanted else dict(known)
 
     def seen(self, plan: Plan, value: Any) -> Any:
@@ -259,8 +265,10 @@ class _Copy:
             return [self._patched(row, ref) for row, ref in rows if ref not in self.gone]
         return self._patched(value, target)
 
-    def _patched(self, row: dict[str, Any], reference: str) -> dict[str, Any]:
+    def _patched(self, row: Any, reference: str) -> Any:
         values = self.changed.get(reference, {})
+        if not (isinstance(row, dict) and values):
+            return row
         return {name: values.get(fold(name), value) for name, value in row.items()}
 
 
@@ -286,7 +294,7 @@ def _way(kind: str, tables: Tables) -> str:
             if row.term in tables.classes and row.term not in seen:
                 seen.add(row.term)
                 waiting.append((row.term, f"{way}{tables.classes[row.term].plural}[0]."))
-    return f"{way}objects"
+    return "objects"
 
 
 def table(parts: Iterable[CallFacts]) -> list[dict[str, Any]]:

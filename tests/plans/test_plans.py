@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from conftest import CATALOGUE, ROOT, Desk
+from plans_desk import CATALOGUE, ROOT, Desk
 
-from iac_base.errors import InvalidParameterError, SetupError, ToolError
+from iac_base.errors import CallRefusedError, InvalidParameterError, SetupError, ToolError
 from iac_mcp.cli.main import cli
 from iac_plans.check import signatures
 from iac_plans.performing import PlanStoppedError
@@ -142,11 +142,14 @@ def test_a_policy_that_denies_a_call_of_a_plan_refuses_it_whole(
     refused = desk.ask("run_plan", program='notes.make_note("a")\nnotes.delete("notes[0]")')
     assert "call 2 of 2" in refused.reason
     assert not [event for event in desk.simulator.events if event.code == "corecrel"]
+    with pytest.raises(CallRefusedError, match="denies it"):
+        Desk(policy='[[deny]]\ntool = "run_plan"').ask("run_plan", program=FLAG)
 
 
-def test_limits_end_a_program(desk: Desk) -> None:
-    with pytest.raises(ToolError, match="at most 500 calls"):
-        desk.ask("run_plan", program="for i in range(501):\n    notes.make_note(str(i))")
+def test_limits_end_a_program(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("iac_plans.rehearse.CALLS", 5)
+    with pytest.raises(ToolError, match="at most 5 calls"):
+        desk.ask("run_plan", program="for i in range(6):\n    notes.make_note(str(i))")
     with pytest.raises(ToolError, match="is text, numbers"):
         desk.ask("run_plan", program="10**400")
 
@@ -211,7 +214,7 @@ def test_a_kept_plan_is_listed_shown_run_pinned_and_removed(desk: Desk, tmp_path
 
 
 def _call(tool: str, **arguments: Any) -> Any:
-    from conftest import ASKED
+    from plans_desk import ASKED
 
     from iac_runtime.gate.plans import Call
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import psutil
 import pytest
-from conftest import CATALOGUE
-from escapes import ESCAPES
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans_desk import CATALOGUE
+from plans_escapes import ESCAPES
 
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_plans.check import Used, read_program

@@ -4,9 +4,9 @@ import contextlib
 from typing import Any, Final
 
 import pytest
-from conftest import Desk
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
+from plans_desk import Desk
 
 from iac_base.errors import ToolError
 from iac_runtime.gate.plans import Asks
@@ -97,7 +97,7 @@ def _state(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @settings(
     suppress_health_check=[*HealthCheck],
     # An exchange with a simulated app takes 13 ms, and an example has twenty of them.
-    max_examples=12 if settings.default.max_examples <= 200 else 2000,
+    max_examples=8 if settings.default.max_examples <= 200 else 2000,
 )
 def test_a_plan_never_acts_beyond_its_table(
     program: str, names: list[str], changes: list[tuple[int, str, int, str]]
