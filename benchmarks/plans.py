@@ -3,8 +3,8 @@
     python benchmarks/plans.py [MESSAGES]
 
 Each task runs on simulated apps of its own: once as `run_plan`, once as the calls that its program
-makes, with what follows one another of one tool sent together as doors take it (`calls`, up to
-50). With a number the inbox has so many messages. Every question is answered with yes. Tokens are
+makes, with what follows one another of one tool sent together as doors take it (`calls`, 20 at
+most). With a number the inbox has so many messages. Every question is answered with yes. Tokens are
 a quarter of the characters of what the model writes (name and arguments) and reads (results);
 what tools there are is not counted, nor thinking between calls, which plain calls have more of.
 """
@@ -36,7 +36,7 @@ ROOT: Final = Path(__file__).parent.parent
 TASKS: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["task"]
 CATALOGUE: Final = Catalogue([ROOT / "generated" / "iac_tools"])
 ASKED: Final = Requester("benchmark", ("client",))
-TOGETHER: Final = 50
+TOGETHER: Final = 20
 MESSAGES: Final = int(sys.argv[1]) if len(sys.argv) > 1 else 0
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -31,6 +31,7 @@ from iac_plans.rehearse import (
 )
 from iac_plans.store import find_plan
 from iac_plans.tools import REHEARSE
+from iac_runtime.gate.batch import SECONDS as LOOK_SECONDS
 from iac_runtime.gate.batch import TOLD_AS, joined, of_plan
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.planning import short_enough
@@ -72,21 +73,28 @@ class PlanStoppedError(ToolError):
 
 
 class Moments:
-    """When each plan was first rehearsed: until its question is answered, that is its `now`."""
+    """When each plan was first rehearsed: until its question is answered, that is its `now`.
+
+    Attributes:
+        looks: Of how many calls of a plan what they name was looked at for its question.
+    """
 
     def __init__(self, _context: ToolContext | None = None) -> None:
         self._seen: dict[str, tuple[float, datetime]] = {}
+        self.looks: dict[str, int] = {}
 
     def of(self, digest: str) -> Frozen:
         """Return what the program of a digest is told of the time and of chance."""
         at = time.monotonic()
         self._seen = {key: row for key, row in self._seen.items() if at - row[0] < LIFETIME}
+        self.looks = {key: count for key, count in self.looks.items() if key in self._seen}
         _, now = self._seen.setdefault(digest, (at, datetime.now().astimezone()))
         return Frozen(now, digest)
 
     def forget(self, digest: str) -> None:
         """Let the next run have a time of its own."""
         self._seen.pop(digest, None)
+        self.looks.pop(digest, None)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -174,19 +182,34 @@ class _Run:
         """Return the plan of all its calls, as one of this tool."""
 
         def look(known: CallFacts) -> Plan:
-            assert whole.look is not None
-            seen = whole.look(known)
+            seen = [*self._seen(known.parts)]
+            found = joined(seen, [part.facts for part in seen])
+            now = found.facts
             # What the plan itself changed before is not as it was seen.
-            parts = [
+            parts = tuple(
                 replace(part, perform=made.plan.perform) if later else part
                 for part, made, later in zip(
-                    seen.parts, self.found.calls, _later(self.found.calls), strict=True
+                    seen, self.found.calls, _later(self.found.calls), strict=True
                 )
-            ]
-            return self.held(replace(seen, parts=tuple(parts)), seen.facts)
+            )
+            facts = replace(known, parts=now.parts, shown=now.shown, pin=now.pin)
+            return self.held(replace(found, parts=parts), facts)
 
         looks = look if whole.look else None
         return replace(whole, tool=self.tool, facts=facts, look=looks, carry=self.carry)
+
+    def _seen(self, facts: Sequence[CallFacts]) -> Iterator[Plan]:
+        """Yield the calls with what they name looked at: as many as the first look came to."""
+        ends, most = time.monotonic() + LOOK_SECONDS, self.moments.looks.get(self.digest)
+        count = 0
+        for made, one in zip(self.found.calls, facts, strict=True):
+            within = time.monotonic() < ends if most is None else count < most
+            if made.plan.look and within:
+                count += 1
+                yield made.plan.look(one)
+            else:
+                yield replace(made.plan, facts=one)
+        self.moments.looks[self.digest] = count
 
     def carry(self, plan: Plan, decision: Decision, run: Any) -> ToolResult:
         """Run the program; each change must be a call of the plan that was not made yet.
