@@ -313,6 +313,9 @@ class _Held:
             self.left.append(at)
             raise EndedError(error) from error
         self.done.append(self._says(at))
+        # The number by which what it did is taken back, where that is kept.
+        number = getattr(getattr(outcome, "outcome", None), "call", 0)
+        self.ids += [str(number)] if number else []
         self._learn(outcome.value, made.value)
         return outcome.value
 

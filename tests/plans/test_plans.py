@@ -14,7 +14,7 @@ from iac_base.errors import CallRefusedError, InvalidParameterError, SetupError,
 from iac_mcp.cli.main import cli
 from iac_plans.check import signatures
 from iac_plans.performing import PlanStoppedError
-from iac_plans.store import pinned_tools
+from iac_plans.store import pinned_tools, plans
 from iac_runtime.gate.plans import Asks, Done
 from iac_runtime.serve.front import INSTRUCTIONS, PLANS, identity
 
@@ -198,6 +198,10 @@ def test_a_kept_plan_is_listed_shown_run_pinned_and_removed(desk: Desk, tmp_path
         return CliRunner().invoke(cli, ["plans", *words], catch_exceptions=False).output
 
     assert said("add", "--pin", str(file)) == "flag_from is kept, and listed as a tool.\n"
+    team = tmp_path / "tools" / "plans"
+    team.mkdir(parents=True)
+    (team / "team.py").write_text(KEPT.replace("flag_from", "flag_all_from"))
+    assert plans([team.parent]).keys() == {"flag_from", "flag_all_from"}
     assert said("list") == "* flag_from(sender, limit)  Flag the messages of a sender.\n"
     assert said("show", "flag_from") == KEPT
     found = desk.run("run_plan", plan="flag_from", arguments={"sender": "ines@"})
