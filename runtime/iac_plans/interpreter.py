@@ -175,9 +175,9 @@ def plain(value: Any, depth: int = 0) -> Any:
         return float(value)
     if isinstance(value, date):
         return value.isoformat()
-    if depth < _INSIDE and type(value) is dict:
+    if depth < _INSIDE and isinstance(value, dict):
         return {clean(str(plain(k))): plain(v, depth + 1) for k, v in value.items()}
-    if depth < _INSIDE and type(value) in (list, tuple, set, frozenset):
+    if depth < _INSIDE and isinstance(value, list | tuple | set | frozenset):
         return [plain(part, depth + 1) for part in value]
     raise ToolError(
         "EXECUTION_ERROR",

@@ -146,7 +146,11 @@ def _planned(
         raise CallRefusedError(said, decision.suggestion, app="", command=tool.name)
     used = read_program(program, context.catalogue)
     digest = hashlib.sha256(json.dumps([program, call.caller.client]).encode()).hexdigest()
-    found = rehearse(program, used, gate, call, moments.of(digest))
+    try:
+        found = rehearse(program, used, gate, call, moments.of(digest))
+    except ToolError:
+        moments.forget(digest)
+        raise
     facts = CallFacts(tool.name, found.reads, call.arguments)
     if only or not found.calls:
 
@@ -155,8 +159,9 @@ def _planned(
             value: dict[str, Any] = {"result": found.result}
             if only:
                 parts = [made.plan.facts for made in found.calls]
-                levels = (gate.judge(made.plan, call.caller)[1].level for made in found.calls)
-                value |= {"effects": table(parts), "level": highest(levels)}
+                judged = [gate.judge(made.plan, call.caller)[1] for made in found.calls]
+                level = highest(decision.level for decision in judged)
+                value |= {"effects": table(parts), "level": level}
             return short_enough(ToolResult(value), context.limit, facts.effects)
 
         return Plan(tool, facts, perform)

@@ -301,6 +301,7 @@ def table(parts: Iterable[CallFacts]) -> list[dict[str, Any]]:
     """Return the effects of calls as a table: a row for each tool and what it does."""
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for part in parts:
+        values = {**part.arguments, **part.arguments.get("properties", {})}
         for effect in part.effects:
             app, verb = effect.name or effect.app, SAYS[effect.verb]
             does = " ".join(filter(None, (verb, effect.kind, "in", app)))
@@ -312,10 +313,9 @@ def table(parts: Iterable[CallFacts]) -> list[dict[str, Any]]:
             row["level"] = highest((row["level"], effect.level))
             _add(row, "objects", [effect.reference])
             _add(row, "to", [flow.to for flow in effect.flow])
-        values = {**part.arguments, **part.arguments.get("properties", {})}
-        for name, value in values.items():
-            if name not in ("target", "properties", "element"):
-                _add(row.setdefault("values", {}), name, [value])
+            for name, value in values.items():
+                if name not in ("target", "properties", "element"):
+                    _add(row.setdefault("values", {}), name, [value])
     return list(rows.values())
 
 
