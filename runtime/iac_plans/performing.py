@@ -145,7 +145,8 @@ def _planned(
         said = " ".join(decision.reasons)
         raise CallRefusedError(said, decision.suggestion, app="", command=tool.name)
     used = read_program(program, context.catalogue)
-    digest = hashlib.sha256(json.dumps([program, call.caller.client]).encode()).hexdigest()
+    whose = json.dumps([tool.name, program, call.caller.client])
+    digest = hashlib.sha256(whose.encode()).hexdigest()
     try:
         found = rehearse(program, used, gate, call, moments.of(digest))
     except ToolError:
@@ -246,8 +247,7 @@ class _Run:
             raise held.stopped(ended.error) from None
         except ToolError as error:
             raise held.stopped(error) from None
-        finally:
-            self.moments.forget(self.digest)
+        self.moments.forget(self.digest)
         left = len(held.left)
         notes = (f"{left} changes of the table were not needed",) if left else ()
         return ToolResult({"result": value, "changes": len(held.done)}, notes)
@@ -345,7 +345,9 @@ class _Held:
     def stopped(self, error: ToolError) -> ToolError:
         """Return the error for a run that ended early."""
         if error.type == "STALE" and not self.done and self.plan.facts.pin:
+            # It is asked about once more.
             return error
+        self.of.moments.forget(self.of.digest)
         undo = [f"iac-mcp undo {ident}" for ident in reversed(self.ids)]
         if self.done and not undo:
             undo = [f"iac-mcp undo last {len(self.done)}"]

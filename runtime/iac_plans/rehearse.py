@@ -134,10 +134,16 @@ def key_of(call: Call) -> str:
     return json.dumps([call.tool, call.arguments], sort_keys=True, ensure_ascii=False)
 
 
-def by_place(arguments: Mapping[str, Any]) -> bool:
-    """Say whether arguments name an object by its place in a list, as in `messages[0]`."""
+def by_place(arguments: Mapping[str, Any], but: Iterable[str] = ()) -> bool:
+    """Say whether arguments name an object by its place in a list, as in `messages[0]`.
+
+    `but` are references that do not count.
+    """
     names = {key: value for key, value in arguments.items() if key != "properties"}
-    return re.search(r"\w\[\d+\]", json.dumps(names)) is not None
+    text = json.dumps(names, ensure_ascii=False)
+    for reference in but:
+        text = text.replace(json.dumps(reference, ensure_ascii=False)[1:-1], "")
+    return re.search(r"\w\[\d+\]", text) is not None
 
 
 def reads(plan: Plan) -> bool:
@@ -182,7 +188,7 @@ class _Copy:
     made: dict[str, dict[str, Any]] = field(default_factory=dict)
     changed: dict[str, dict[str, Any]] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
-    made_by: dict[str, int] = field(default_factory=dict)
+    made_by: dict[str, str] = field(default_factory=dict)
     inside: dict[str, str] = field(default_factory=dict)
 
     def holds(self, arguments: Any) -> bool:
@@ -196,16 +202,15 @@ class _Copy:
         Raises:
             ToolError: It names another object by its place, where another may be by then.
         """
-        if by_place(plan.facts.arguments):
+        if by_place(plan.facts.arguments, self.made):
             raise InvalidParameterError(
                 "Beside what the plan made, it names an object by its place.",
                 "Take the reference of a row (ref).",
             )
         shown = tuple(
-            Shown(effect.reference, f"{effect.kind or 'object'} that call {call} makes")
+            Shown(reference, f"{effect.kind or 'object'} that {self.made_by[reference]}")
             for effect in plan.facts.effects
-            for reference, call in self.made_by.items()
-            if effect.reference == reference
+            if (reference := effect.reference) in self.made_by
         )
         return replace(plan, look=None, facts=replace(plan.facts, shown=shown))
 
@@ -217,7 +222,7 @@ class _Copy:
         if operation.spec.op == "make":
             properties = {fold(key): value for key, value in given.get("properties", {}).items()}
             kind = tables.find_class(str(given["element"])) or ""
-            made = self._new(kind, tables, properties, number)
+            made = self._new(kind, tables, number, properties)
             self.inside[made] = str(given.get("at", ""))
             return made
         if operation.spec.op == "set":
@@ -231,15 +236,18 @@ class _Copy:
             row = find_type(type_.name)
             if type_.name in tables.classes or (row and row.reading == "object"):
                 known = type_.name if type_.name in tables.classes else plan.facts.effects[0].kind
-                return self._new(known, tables, {}, number)
+                return self._new(known, tables, number)
             return _EMPTY.get(row.reading) if row and not type_.many else None
         return None
 
-    def _new(self, kind: str, tables: Tables, properties: dict[str, Any], number: int) -> RefText:
+    def _new(
+        self, kind: str, tables: Tables, number: int, properties: dict[str, Any] | None = None
+    ) -> RefText:
         ident = f'byId("new-{len(self.made) + 1}")'
         reference = RefText(f"{_way(kind, tables)}.{ident}")
-        self.made[reference] = properties
-        self.made_by[reference] = number
+        self.made[reference] = properties or {}
+        does = "answers with" if properties is None else "makes"
+        self.made_by[reference] = f"call {number} {does}"
         return reference
 
     def read(self, plan: Plan) -> Any:

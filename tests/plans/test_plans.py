@@ -86,6 +86,20 @@ notes.get(note, properties=["plaintext"])
     assert "the note that call 1 makes" in desk.questions[0]
 
 
+def test_what_lies_deeper_in_an_app_is_made_and_used_too(desk: Desk) -> None:
+    said = desk.plan("""
+start = datetime(2026, 3, 6, 9, tzinfo=timezone.utc)
+times = {"start date": start, "end date": start + timedelta(hours=1)}
+tea = {"summary": "Tea", **times}
+event = calendar.make("event", properties=tea, at='calendars["Home"].events')
+calendar.set(event, properties={"location": "Garden"})
+calendar.get(event, properties=["summary", "location"])
+""")
+    assert said == {"summary": "Tea", "location": "Garden"}
+    with pytest.raises(InvalidParameterError, match="names an object by its place"):
+        desk.plan('made = reminders.make("list")\nreminders.move("reminders[0]", to=made)')
+
+
 def test_a_rehearsal_sees_what_it_changed(desk: Desk) -> None:
     found = desk.run(
         "rehearse_plan",
