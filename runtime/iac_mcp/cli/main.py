@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
 
 
-def _options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a command the options of a table, as texts."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,6 +55,7 @@ _LATER: Final = {
     "completion": "install",
     "doctor": "doctor",
     "install": "install",
+    "plans": "plans",
     "policy": "policy",
     "probe": "probe",
     "status": "doctor",
@@ -97,7 +98,7 @@ def cli(verbose: bool, log_file: str | None) -> None:
 
 
 @cli.command()
-@_options(SERVE_OPTIONS)
+@options(SERVE_OPTIONS)
 def serve(**raw: Any) -> int:
     """Serve the tools over MCP on standard input and output.
 
@@ -116,7 +117,7 @@ def serve(**raw: Any) -> int:
 @cli.command()
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
-@_options(CALL_OPTIONS)
+@options(CALL_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Print the line of JXA and send nothing.")
 def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
     """Call TOOL with arguments as a JSON object and print the result as JSON.

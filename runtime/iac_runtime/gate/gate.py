@@ -118,7 +118,7 @@ class Gate:
         starts = (*launch, *self.permissions.policy.launch)
         listed = frozenset(app.casefold() for app in starts)
         self.context = ToolContext(
-            catalogue, executor, self.permissions, home, limit, listed, stale, dict(kept)
+            catalogue, executor, self.permissions, home, limit, listed, stale, self, dict(kept)
         )
         self._open_audit = audit
         self._added = added
@@ -161,7 +161,7 @@ class Gate:
         """
         stages = _Stages()
         cancel = cancel or Cancellation()
-        plan = self.plan(call, tool)
+        plan = self.plan(call._replace(cancel=cancel), tool)
         stages.end("plan")
         facts, decision = self.judge(plan, call.caller)
         plan = replace(plan, facts=facts)
@@ -205,6 +205,7 @@ class Gate:
     def plan(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
         tool = tool or self.tool(call.tool)
+        call = call._replace(caller=self._vouching(call.caller))
         if call.calls:
             return plan_all(
                 call.calls,
@@ -247,9 +248,11 @@ class Gate:
 
     def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
-        caller = caller._replace(vouched=caller.vouched or self._vouched)
-        facts = self.permissions.of(plan.facts, caller)
+        facts = self.permissions.of(plan.facts, self._vouching(caller))
         return facts, self.permissions.judge(facts)
+
+    def _vouching(self, caller: Requester) -> Requester:
+        return caller._replace(vouched=caller.vouched or self._vouched)
 
     @property
     def read_only(self) -> bool:
@@ -304,7 +307,7 @@ class Gate:
             waited = self._wait(part, said, cancel, patient=True) if paced else 0.0
             return self._perform(part, said, waited, stages, cancel)
 
-        every = run_all(plan, decision, run)
+        every = (plan.carry or run_all)(plan, decision, run)
         return done(plan, short_enough(every, self.context.limit, plan.facts.effects), decision)
 
     def _perform(
