@@ -21,7 +21,7 @@ from iac_applescript.analysis.javascript_values import (
     exact,
 )
 from iac_applescript.analysis.statement_effects import ADDITIONS
-from iac_applescript.analysis.texts import judge_spelled
+from iac_applescript.analysis.texts import is_web_address, judge_spelled
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import (
     CONTAINER_CALLS,
@@ -47,6 +47,9 @@ _TOLD_PLAINLY: Final = (CONTAINER_CALLS - {"of"}) | frozenset(
     "name id version running frontmost exists length toString includeStandardAdditions".split()
 )
 """Members of every object that are plain values, or go through what it holds."""
+
+_CARRIES: Final = frozenset(("openLocation", "searchTheWeb", "addReadingListItem"))
+"""Commands that take what they are given to the web."""
 
 _DIALOGS: Final = frozenset(("chooseFile", "chooseFolder", "chooseFileName"))
 
@@ -123,6 +126,10 @@ class AppRules(Acts):
         ):
             self.add("MODIFY", "command", "reads a file that a person picks", name, node)
             return DATA
+        if name in _CARRIES and args is not None and commands and self._is_plain(args):
+            self.add("MODIFY", "command", HARMFUL_MEMBERS[name], name, node)
+            self.acts(holder, apps, name, "command", "MODIFY", args)
+            return DATA
         if name in HARMFUL_MEMBERS or name in HARMFUL_NAMES:
             says = HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES[name]
             self.add(
@@ -148,6 +155,15 @@ class AppRules(Acts):
         if not (classes or properties or name in KNOWN_MEMBERS or self._plain_holder(holder)):
             self.add("DANGEROUS", "unknown", "was not understood", name, node)
         return self._read(holder, name, classes, properties, args)
+
+    def _is_plain(self, args: Args) -> bool:
+        """Say whether a command is given nothing but texts that the script spells out."""
+        given = [value for value in args.values if not any(a[0] == "site" for a in value)]
+        given += [value for _, value in self.options(args)]
+        told = [text for value in given for text in exact(value) or ("x:",)]
+        return (
+            not args.spread and bool(told) and all(":" not in t or is_web_address(t) for t in told)
+        )
 
     @staticmethod
     def _plain_holder(holder: Value) -> bool:

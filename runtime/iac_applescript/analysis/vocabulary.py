@@ -15,7 +15,7 @@ from iac_runtime.tools.tables import Tables
 
 Use = Literal["command", "property", "class", "enum", "label"]
 
-_CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "text"))
+_CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "pTxt", "text"))
 """Codes of what an object is filled with: setting it loses what was there, making loses nothing."""
 
 _ALL: Final = "pALL"

@@ -41,6 +41,7 @@ _COLUMNS: Final = {
     "runs",
     "told",
     "terms",
+    "judged",
     "phrases",
     "members",
     "names",
@@ -60,9 +61,12 @@ PHRASES: Final[Mapping[str, str]] = _why("terms") | _why("phrases")
 """AppleScript: words in a row -> why."""
 
 HARMFUL_MEMBERS: Final[Mapping[str, str]] = _why("members") | {
-    _as_member(term): why for term, why in _why("terms").items()
+    _as_member(term): why for term, why in (_why("terms") | _why("judged")).items()
 }
 """JavaScript: members that are never read as harmless, whatever they belong to -> why."""
+
+JUDGED: Final = _why("judged")
+"""AppleScript: words in a row that are judged by what they are given -> why they may matter."""
 
 HARMFUL_NAMES: Final[Mapping[str, str]] = _why("names")
 """JavaScript: names -> why."""
@@ -133,7 +137,7 @@ ninth | not | of | on | onto | or | or equal to | out of | over | prop | propert
 return | returning | second | seventh | since | sixth | some | tell | tenth | that | the | then
 third | through | thru | timeout | times | to | transaction | try | until | where | while | whose
 with | without | back | beginning | starts with | begins with | ends with | start with
-end with | begin with | comes before | comes after | comes | greater | less | than | named
+begin with | comes before | comes after | comes | greater | less | than | named
 index | before | following | preceding | ref | a reference to | reference to | reference
 partial result | number | result | with timeout of | script | app | application | application id
 current application | application responses | case | diacriticals | hyphens | numeric strings
@@ -164,7 +168,9 @@ id | integer | item | items | key | length | list | list or record | location | 
 name | number or string | numbers | object specifier | paragraph | paragraphs | pi
 POSIX file | POSIX path | properties | quoted form | real | record | rest | reverse
 RGB color | running | seconds | short date string | string | strings | text | text item
-text item delimiters | text items | time | time string | Unicode text | url | weekday | weeks
+text item delimiters | text items | progress total steps | progress completed steps
+progress description | progress additional description | time | time string | Unicode text
+url | weekday | weeks
 window | windows | word | words | year | centimeters | metres | feet | inches | kilometers
 meters | miles | grams | kilograms | pounds | degrees celsius | degrees fahrenheit
 document | documents | new | properties | data | process serial number""".casefold()
