@@ -229,7 +229,7 @@ def _run(
         held = toolset.confinement if confined else None
         return argv if held is None else held.argv(argv, known)
 
-    ran = run_script(run, script, language, timeout, confine)
+    ran = run_script(run, script, language, timeout, confine, found.asked)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
         outcome = RunOutcome(False, failure.cause, ran.original, failure.number, ran.milliseconds)

@@ -18,9 +18,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from iac_applescript.analysis.analyser import Asked
+from iac_applescript.analysis.javascript_tree import last_value
 from iac_applescript.failures import ScriptFailure, explain
 from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
@@ -30,6 +33,7 @@ SANDBOX: Final = "/usr/bin/sandbox-exec"
 _OSASCRIPT: Final = "/usr/bin/osascript"
 _BUNDLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,200}\Z")
 _PROBE_SECONDS: Final = 10.0
+_STRICT: Final = re.compile(r"""\s*["']use strict["']""")
 
 _PROFILE: Final = """\
 (version 1)
@@ -233,6 +237,27 @@ def _group(text: str, at: int, depth: int) -> tuple[Any, int]:
             raise _NotReadError(text[:40])
 
 
+@cache
+def _mediator() -> str:
+    text = Path(__file__).with_name("mediator.js").read_text("utf-8")
+    lines = (line.strip() for line in text.splitlines())
+    return " ".join(line for line in lines if not line.startswith("//"))
+
+
+def mediated(script: str, asked: Asked) -> str:
+    """Return a JavaScript behind the bridge that holds it to what was approved; same lines."""
+    may = json.dumps(asked._asdict(), ensure_ascii=True).replace("</", "<\\/")
+    place = last_value(script)
+    if place is not None:
+        begin, end = place
+        script = f"{script[:begin]}__bare(({script[begin:end]}\n)){script[end:]}"
+    strict = '"use strict";' if _STRICT.match(script) else ""
+    hidden = "//" if script.startswith("#!") else ""
+    # A declaration leaves the value of the script as it is.
+    bridge = _mediator().replace("globalThis, MAY", f"globalThis, {may}")
+    return f"{strict}const __iac = {bridge}{hidden}{script}"
+
+
 class Ran(NamedTuple):
     """What came of a run: an answer or a failure, and how long it took."""
 
@@ -253,6 +278,7 @@ def run_script(
     language: str,
     timeout: float,
     confine: Callable[[Sequence[str]], Sequence[str]] = list,
+    asked: Asked | None = None,
 ) -> Ran:
     """Run a script.
 
@@ -261,6 +287,7 @@ def run_script(
         script, language: What to run.
         timeout: Seconds.
         confine: Makes the command one that is confined; the command itself if left out.
+        asked: What a JavaScript is held to; it runs as it is if left out.
 
     Raises:
         ToolError: osascript could not be started, the call was cancelled, or the answer is too
@@ -269,7 +296,8 @@ def run_script(
     argv = [osascript(), "-l", LANGUAGES[language], "-s", "s", "-"]
     begun = time.monotonic()
     try:
-        done = runner(confine(argv), script.encode("utf-8", "replace"), timeout)
+        text = script if asked is None else mediated(script, asked)
+        done = runner(confine(argv), text.encode("utf-8", "replace"), timeout)
     except OSError as error:
         message = f"{argv[0]} could not be started ({error.strerror or error})."
         raise ToolError("UNAVAILABLE", message, "Scripts run on a Mac only.") from error

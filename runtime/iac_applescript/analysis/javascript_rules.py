@@ -82,6 +82,7 @@ class AppRules(Acts):
             self.add("DANGEROUS", "target", says, "Application", node)
         for name in names or ():
             self.names.add(name)
+            self.findings.named.add(name)
             app = None if "/" in name or ":" in name else self.find(name)
             if app is None:
                 self.findings.unknown[name] = None
@@ -115,6 +116,7 @@ class AppRules(Acts):
         apps, itself = self._seen(holder)
         if not apps and ("anything",) not in holder:
             return NOTHING
+        self.findings.asked.add(name)
         commands = self.entries(apps, name, "command")
         classes, properties = (self.entries(apps, name, use) for use in ("class", "property"))
         if (
@@ -146,7 +148,8 @@ class AppRules(Acts):
                 if atom[0] == "of" and atom[4]:
                     self.put(holder, str(atom[4]), args.all(), node)
             return DATA
-        if commands or (args is not None and name in language.COMMANDS and name != "get"):
+        standard = name in language.COMMANDS and name != "get"
+        if commands or (standard and (args is not None or not (classes or properties))):
             return self._command(holder, apps, name, commands, node, args, itself=itself)
         if classes and args is not None and name[:1].isupper():
             return self._make(holder, apps, name, classes, node, args)
@@ -209,6 +212,7 @@ class AppRules(Acts):
         """Return what calling an app's member gives, or what the language has."""
         name = str(atom[1])
         if atom[0] == "bridge":
+            self.findings.asked.add("ObjC")
             return frozenset((("bridge", ""),)) if name in ("$", "") else DATA
         if atom[0] == "js":
             if name == "currentApplication":
@@ -221,6 +225,7 @@ class AppRules(Acts):
         return self._whole(frozenset((atom,)))
 
     def _bridge(self, name: str, node: Node, args: Args | None) -> Value:
+        self.findings.asked.add("ObjC")
         if name == "import":
             names = exact(args.values[0]) if args and args.values else None
             if names and set(names) <= language.FRAMEWORKS:
@@ -246,7 +251,8 @@ class AppRules(Acts):
             options = []
         if args is None:
             # A command that is handed on may be given anything.
-            if highest(levels) != "SAFE":
+            self.acts(holder, apps, name, "command", highest(levels), None)
+            if highest(levels) != "SAFE" or name in ("copy", "make", "set"):
                 self.add("DANGEROUS", "command", f"hands on {name}", name, node)
             return ANYTHING if highest(levels) != "SAFE" else DATA
         if highest(levels) != "SAFE" and any(
@@ -322,6 +328,7 @@ class AppRules(Acts):
             "strictParameterType",
         ):
             return
+        self.findings.put.add(name)
         properties = self.entries(apps, name, "property")
         if not properties:
             self.add("DANGEROUS", "unknown", "sets what was not understood", name, node)
