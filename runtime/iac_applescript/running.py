@@ -17,7 +17,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -86,8 +86,8 @@ _TYPES: Final[dict[str, ErrorType]] = {
 }
 
 
-def profile(targets: Sequence[str]) -> str:
-    """Return the profile for these bundle ids.
+def profile(targets: Sequence[str], lets: Iterable[str] = ()) -> str:
+    """Return the profile for these bundle ids, with lines of its own at its end.
 
     Raises:
         ValueError: One is no bundle id; nothing of it may enter the profile.
@@ -97,7 +97,7 @@ def profile(targets: Sequence[str]) -> str:
         if not _BUNDLE.match(target):
             raise ValueError(f"{target[:40]!r} is no bundle id")
         lines.append(f'(allow appleevent-send (appleevent-destination "{target}"))\n')
-    return _PROFILE + "".join(lines)
+    return _PROFILE + "".join(lines) + "".join(f"{line}\n" for line in lets)
 
 
 class Confinement:
@@ -116,7 +116,8 @@ class Confinement:
         self._program = program
         # Another osascript than the system's is not what the profile lets start.
         own = os.environ.get("IAC_OSASCRIPT", _OSASCRIPT) == _OSASCRIPT
-        self._works: bool | None = None if platform == "darwin" and own else False
+        self._here = platform == "darwin" and own
+        self._works: bool | None = None if self._here else False
         self._lock = threading.Lock()
 
     def works(self) -> bool:
@@ -126,9 +127,15 @@ class Confinement:
                 self._works = Path(self._program).exists() and self._probe()
             return self._works
 
-    def argv(self, argv: Sequence[str], targets: Sequence[str]) -> list[str]:
+    def fails(self) -> bool:
+        """Say whether it should work here, and does not."""
+        return self._here and not self.works()
+
+    def argv(
+        self, argv: Sequence[str], targets: Sequence[str], lets: Iterable[str] = ()
+    ) -> list[str]:
         """Return the command that runs `argv` under the profile of `targets`."""
-        return [self._program, "-p", profile(targets), _OSASCRIPT, *argv[1:]]
+        return [self._program, "-p", profile(targets, lets), _OSASCRIPT, *argv[1:]]
 
     def _probe(self) -> bool:
         argv = self.argv(["osascript", "-l", "AppleScript", "-"], ())

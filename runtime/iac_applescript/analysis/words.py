@@ -38,6 +38,7 @@ _HARM: Final = _TABLES["harm"]
 _COLUMNS: Final = {
     "says",
     "beyond",
+    "lets",
     "runs",
     "told",
     "terms",
@@ -85,6 +86,9 @@ def _flagged(column: str) -> frozenset[str]:
 
 BEYOND: Final = _flagged("beyond")
 """Reasons that name what a confined script cannot do."""
+
+LETS: Final[Mapping[str, str]] = {row["says"]: row["lets"] for row in _HARM if "lets" in row}
+"""Reasons of those for which a confined script is given a line of its profile."""
 
 RUNS: Final = _flagged("runs")
 """Reasons that name code which runs."""
