@@ -112,13 +112,12 @@ def line(script: str, language: str, found: Analysis, *, confined: bool) -> str:
 def worst_lines(script: str, found: Analysis) -> Iterator[Shown]:
     """Yield the lines of a script that give it its level, by their numbers."""
     rows = re.split(r"\r\n?|\n", script)
-    worst: dict[int, dict[str, None]] = {}
+    worst: dict[int, str] = {}
     for row in found.reasons:
         if row.level == found.level:
-            worst.setdefault(row.place.line, {})[f"{row.text} {row.says}".strip()] = None
+            worst.setdefault(row.place.line, f"{row.text} {row.says}".strip())
     for number, why in sorted(worst.items()):
-        text = clean_text(rows[number - 1].strip(), 200)
-        yield Shown(f"line {number}", f"{text} ({'; '.join(why)})")
+        yield Shown(f"line {number}", f"{clean_text(rows[number - 1].strip(), 200)} ({why})")
 
 
 class HitLike(Protocol):
