@@ -174,7 +174,8 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         if found.level != "SAFE"
     )
     tokens = scanned(script, language).tokens if found.level != "SAFE" else ()
-    literals = (token.text for token in tokens if token.kind in ("string", "template"))
+    literals = [token.text for token in tokens if token.kind in ("string", "template")]
+    literals += call.arguments.get("arguments", ())
     return toolset.plan(
         tool,
         call,
@@ -231,7 +232,8 @@ def _run(
         lets = [LETS[row.says] for row in found.reasons if row.says in LETS]
         return argv if held is None else held.argv(argv, known, dict.fromkeys(lets))
 
-    ran = run_script(run, script, language, timeout, confine, found.asked)
+    texts = given.get("arguments", ())
+    ran = run_script(run, script, language, timeout, confine, found.asked, texts)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
         outcome = RunOutcome(False, failure.cause, ran.original, failure.number, ran.milliseconds)

@@ -286,6 +286,7 @@ def run_script(
     timeout: float,
     confine: Callable[[Sequence[str]], Sequence[str]] = list,
     asked: Asked | None = None,
+    given: Sequence[str] = (),
 ) -> Ran:
     """Run a script.
 
@@ -295,12 +296,13 @@ def run_script(
         timeout: Seconds.
         confine: Makes the command one that is confined; the command itself if left out.
         asked: What a JavaScript is held to; it runs as it is if left out.
+        given: What its `run` handler is given; never a part of its text.
 
     Raises:
         ToolError: osascript could not be started, the call was cancelled, or the answer is too
             large.
     """
-    argv = [osascript(), "-l", LANGUAGES[language], "-s", "s", "-"]
+    argv = [osascript(), "-l", LANGUAGES[language], "-s", "s", "-", *given]
     begun = time.monotonic()
     try:
         text = script if asked is None else mediated(script, asked)

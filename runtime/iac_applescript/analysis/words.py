@@ -121,9 +121,6 @@ LEADS: Final = _lines(
 )
 """Properties that say what something leads to, or which app opens it; as AppleScript has them."""
 
-HANDED_ON: Final = frozenset(HARMFUL_NAMES) - {"import", "self", "window", "with"}
-"""Names that a pattern may take out of an object; the rest of the rows are common fields."""
-
 UNSEEN: Final = frozenset(
     name.casefold() for name in (*FIXED.values(), *BUILT_IN.values())
 ) | _lines(
