@@ -19,7 +19,7 @@ from iac_applescript.analysis.findings import (
     brackets_of,
     hidden_in,
 )
-from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
+from iac_applescript.analysis.vocabulary import TermUse, Vocabulary, longest_of
 
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
@@ -53,8 +53,9 @@ _NO_COMMAND_AFTER: Final = frozenset(("of", "every", "new", "whose", "'s", "’s
 _JUDGED: Final = frozenset(("copy", "make", "set"))
 """Commands that are judged by what they are given."""
 
-LONGEST: Final = 8
-"""Words of the longest term that is looked for."""
+_OURS: Final = longest_of(
+    (*language.COMMANDS, *language.KEYWORDS, *language.TERMS, *language.CONSTANTS)
+)
 
 
 def scan_applescript(script: str) -> Scan:
@@ -411,8 +412,9 @@ def _may_command(before: ScriptToken | None) -> bool:
 def _longest(
     tokens: Sequence[ScriptToken], at: int, sight: WordScope, *, may_command: bool
 ) -> tuple[Unit | None, int]:
-    words: list[str] = []
-    while at + len(words) < len(tokens) and len(words) < LONGEST:
+    first, words = tokens[at].folded, list[str]()
+    longest = max(_OURS.get(first, 1), *(app.longest.get(first, 1) for app in sight.apps), 1)
+    while at + len(words) < len(tokens) and len(words) < longest:
         token = tokens[at + len(words)]
         if token.kind != "word":
             break

@@ -53,15 +53,15 @@ class Scan(NamedTuple):
 
 
 _OPENS: Final = {")": "(", "]": "[", "}": "{"}
+_UNUSUAL: Final = re.compile(r"[^\t\r\n -~]")
 _UNSEEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 """Categories of characters that show as nothing, or end a line for some readers only."""
 
 
 def hidden_in(script: str, lead: str = "") -> list[ScanFault]:
     """Return the first character that hides, in any place; `lead` may stand at the beginning."""
-    for at, char in enumerate(script):
-        if char.isascii() and (char.isprintable() or char in "\t\r\n"):
-            continue
+    for found in _UNUSUAL.finditer(script):
+        at, char = found.start(), found.group()
         if unicodedata.category(char) in _UNSEEN and not (at == 0 and char == lead):
             return [ScanFault(f"there is a hidden character (U+{ord(char):04X})", at)]
     return []
