@@ -14,6 +14,7 @@ text.
 import json
 import os
 import re
+import secrets
 import sys
 import threading
 import time
@@ -254,15 +255,17 @@ def _mediator() -> str:
 def mediated(script: str, asked: Asked) -> str:
     """Return a JavaScript behind the bridge that holds it to what was approved; same lines."""
     may = json.dumps(asked._asdict(), ensure_ascii=True).replace("</", "<\\/")
+    # A name that the script cannot know: what it leads to takes the wrapping off.
+    ours = f"iac_{secrets.token_hex(16)}"
     place = last_value(script)
     if place is not None:
         begin, end = place
-        script = f"{script[:begin]}__bare(({script[begin:end]}\n)){script[end:]}"
+        script = f"{script[:begin]}{ours}.bare(({script[begin:end]}\n)){script[end:]}"
     strict = '"use strict";' if _STRICT.match(script) else ""
     hidden = "//" if script.startswith("#!") else ""
-    # A declaration leaves the value of the script as it is.
+    # Declarations leave the value of the script as it is.
     bridge = _mediator().replace("globalThis, MAY", f"globalThis, {may}")
-    return f"{strict}const __iac = {bridge}{hidden}{script}"
+    return f"{strict}const {ours} = {bridge}{hidden}{script}\n;const {ours}_end = {ours}.end();"
 
 
 class Ran(NamedTuple):

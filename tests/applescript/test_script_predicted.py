@@ -183,6 +183,16 @@ def test_nothing_is_sent_above_what_was_predicted(
         ('try { Application("Finder").quit() } catch (e) {} Application("Finder").name()', "quit"),
         ('Reflect.apply(Application("Finder").quit, null, [])', "quit"),
         ('Application("Finder").home["de" + "lete"]()', "delete"),
+        (
+            "Set.prototype.has = WeakMap.prototype.has = Array.prototype.at = () => true;"
+            "Application('Finder').quit()",
+            "quit",
+        ),
+        ("function run() { return Application('Finder') } run().quit()", "quit"),
+        (
+            "var own = 0; function run() { return own++ ? Application('Finder') : run().quit() }",
+            "quit",
+        ),
         ("for (const k of ['quit']) [Application('Finder')].map((a) => a[k]())", "quit"),
     ],
 )
@@ -192,7 +202,7 @@ def test_what_was_not_approved_ends_the_script(
     asked = Asked(("Finder",), ("name",), (), open=False, code=False, bridge=False)
     events, complaint = sent(simulator, script, asked)
     assert f"{refused} was not approved" in complaint
-    assert events == []
+    assert all(event.event in READS for event in events)
 
 
 @pytest.mark.parametrize(
