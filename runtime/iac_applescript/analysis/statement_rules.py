@@ -34,6 +34,7 @@ _FILES: Final = frozenset(
 )
 _POINTS: Final = frozenset(("it", "its", "result", "me"))
 _PARTS: Final = frozenset(("item", "end", "beginning", "first", "last"))
+_TEXT_PARTS: Final = (["paragraph"], ["word"], ["character"])
 _UI_ACTS: Final = frozenset(("value", "selected", "focused"))
 _RUN_FROM: Final = frozenset(
     "scripting additions|scripting additions folder|scripts folder|startup items"
@@ -226,7 +227,8 @@ def _many(units: Sequence[Unit]) -> bool:
     """Say whether all of something is meant, or all that pass a test; the first of them is one."""
     words = [unit.word for unit in units]
     if "every" in words:
-        return True
+        # Parts of one text are how that text looks.
+        return words[words.index("every") + 1 :][:1] not in _TEXT_PARTS
     place = next((i for i, word in enumerate(words) if word in ("whose", "where")), None)
     return place is not None and not _ORDINALS & set(words[:place])
 
@@ -400,8 +402,10 @@ def _judge_location(rest: Sequence[Unit], scene: Scene, _base: Level) -> Command
 def _judge_web(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
     """Judge what leads to the web with a text or an address that it is given."""
     given = rest[1:] if rest and rest[0].word == "for" else rest
-    said = given[: next((i for i, u in enumerate(given) if u.word in ("in", *_WITH)), len(given))]
-    plain = is_spelled_out(said, scene.declared) or is_https(said, scene.declared)
+    end = (i for i, u in enumerate(given) if u.word == "in" or u.word.startswith("with"))
+    said = given[: next(end, len(given))]
+    page = begins(bare(said), "url of") and all(unit.word != "&" for unit in said)
+    plain = page or is_spelled_out(said, scene.declared) or is_https(said, scene.declared)
     return CommandVerdict(
         highest((base, "MODIFY" if plain else "DANGEROUS")), JUDGED["search the web"]
     )
@@ -409,6 +413,7 @@ def _judge_web(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdic
 
 def _judge_access(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
     """Judge a file that is opened or read by itself: data of the user's, or picked."""
+    rest = _inside(rest)
     writes = any(unit.word == "write permission" for unit in rest)
     end = (
         i for i, u in enumerate(rest) if u.word in (*_WITH, "as", "from", "using", "starting at")
@@ -420,11 +425,22 @@ def _judge_access(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVe
 
 
 def _judge_write(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
+    rest = _inside(rest)
     to = outside(rest, "to")
     file = rest[to + 1 :] if to is not None else ()
     end = next((i for i, u in enumerate(file) if u.word in ("as", "starting at", "for")), len(file))
     known = is_data_file(_opened(file[:end], scene), scene.declared)
     return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
+
+
+def _inside(rest: Sequence[Unit]) -> Sequence[Unit]:
+    """Return what stands inside the parentheses that a command stands in."""
+    depth = 0
+    for place, unit in enumerate(rest):
+        depth += (unit.word == "(") - (unit.word == ")") if unit.kind == "sign" else 0
+        if depth < 0:
+            return rest[:place]
+    return rest
 
 
 def _opened(file: Sequence[Unit], scene: Scene) -> Sequence[Unit]:
@@ -448,7 +464,8 @@ def _judge_save(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
     end = next(
         (i for i, depth in enumerate(depths(file)) if not depth and _ends(file[i])), len(file)
     )
-    if is_data_file(file[:end], scene.declared):
+    place_of = file[:end]
+    if is_data_file(place_of, scene.declared) or is_own_folder(place_of, scene.declared):
         return CommandVerdict("MODIFY", "writes a file of data in the user's folders")
     return CommandVerdict("DANGEROUS", "writes a file that the script names")
 
