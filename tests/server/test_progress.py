@@ -13,7 +13,7 @@ from scripted import Scripted, scripted, until
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.serve.calling import PATIENCE, Deadline
+from iac_runtime.serve.deadline import PATIENCE, Deadline
 from iac_runtime.serve.front import identity
 from iac_runtime.tools.catalogue import Catalogue
 

@@ -30,8 +30,6 @@ from iac_runtime.serve.messages import (
 from iac_runtime.serve.plain import is_elicited
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
     from iac_runtime.policy.effects import Verdict
     from iac_runtime.serve.calling import Method
 
@@ -69,7 +67,9 @@ class Answering:
         self._identity = identity
         self._methods: Mapping[str, Method] | None = None
         self._opening = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._threads = 0
         self._room = threading.Semaphore(_ROOM)
         self._changed = threading.Condition()
         self._running: dict[str | int, _Request] = {}
@@ -80,7 +80,7 @@ class Answering:
 
     def prepare(self) -> None:
         """Begin to open what lies behind; returns at once."""
-        if self._pool is None:
+        if not self._threads:
             self._submit(self._quietly)
 
     def take(self, method: str, id_: str | int, params: Mapping[str, Any], sender: Sender) -> None:
@@ -126,8 +126,6 @@ class Answering:
 
     def close(self, grace: float) -> bool:
         """End; what still runs after `grace` seconds is cancelled. Say whether all has ended."""
-        if self._pool is None:
-            return True
         if grace:
             # What was asked while it was being opened is still answered.
             self._wait(lambda: not self._running or self._is_open(), _OPENING)
@@ -137,7 +135,6 @@ class Answering:
         for request in left:
             request.closed = True
             request.cancel.cancel()
-        self._pool.shutdown(wait=False, cancel_futures=True)
         return self._wait(lambda: not self._running, 0.3)
 
     def _wait(self, done: Callable[[], bool], seconds: float) -> bool:
@@ -148,11 +145,15 @@ class Answering:
         return self._methods is not None or self.failure is not None
 
     def _submit(self, work: Callable[[], None]) -> None:
-        if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
+        self._work.put(work)
+        if not self._idle.acquire(blocking=False) and self._threads < THREADS:
+            self._threads += 1
+            threading.Thread(target=self._run, name="iac-call", daemon=True).start()
 
-            self._pool = ThreadPoolExecutor(THREADS, "iac-call")
-        self._pool.submit(work)
+    def _run(self) -> None:
+        while True:
+            self._work.get()()
+            self._idle.release()
 
     def _quietly(self) -> None:
         with suppress(BaseException):

@@ -3,10 +3,6 @@
 Everything here runs in the thread of one call and knows no library of the protocol: the front's
 own calls and those of the SDK's sessions come here alike, each with its `Peer`.
 
-A client that sent a token is told how long the call has run, and how far it says it is. Some
-clients drop a call after 60 seconds without a word of their own; what would last longer, its wait
-for a turn included, is ended here before that, with an answer that says how to go on.
-
 The client is asked in its era: by `elicitation/create` in the middle of a call, or, in 2026-07-28,
 by a result that asks for input and is followed by the same call with the answer. By which way a
 person is asked next is the gate's to say; another way needs its word in `APPROVERS`, its place in
@@ -14,20 +10,21 @@ person is asked next is the gate's to say; another way needs its word in `APPROV
 """
 
 import json
-import sched
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import IacError, ToolError, UnknownToolError
+from iac_base.errors import (
+    IacError,
+    InvalidParameterError,
+    ToolError,
+    UnknownToolError,
+    quoted,
+)
 from iac_base.text import clean_text, escaped, hidden
-from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
-from iac_runtime.gate.results import MOST_SECONDS, clean, structured
+from iac_runtime.gate.results import clean, structured
 from iac_runtime.policy.effects import Approver, Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
@@ -39,19 +36,16 @@ from iac_runtime.policy.question import (
     read_answer,
     read_responses,
 )
+from iac_runtime.serve.deadline import PATIENCE, Deadline, Peer
 from iac_runtime.serve.messages import INVALID_PARAMS, ProtocolError
-from iac_runtime.serve.pages import ToolSearch, through_door
 from iac_runtime.serve.status import StatusFile
+from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.checking import check_arguments
+from iac_runtime.tools.own import DOORS, META_TOOLS
 
-EVERY: Final = 3.0
-"""Seconds between two reports."""
-
-_AFTER: Final = 4.0
-"""Seconds for what follows the end of a call, before it is ended from here."""
-
-PATIENCE: Final = 54.0
-"""Seconds for a call: 60, less what ending a process that resists takes, and a little."""
+if TYPE_CHECKING:
+    from iac_runtime.serve.pages import ToolSearch
 
 THINKING: Final = 300.0
 """Seconds that a client has for a question in the middle of a call."""
@@ -59,31 +53,8 @@ THINKING: Final = 300.0
 FIND: Final = "find_tools"
 
 Result = dict[str, Any]
-Method = Callable[[Mapping[str, Any], "Peer", Cancellation], Result]
+Method = Callable[[Mapping[str, Any], Peer, Cancellation], Result]
 """Answers a request of the protocol: its parameters, who sent it, and what ends it."""
-
-
-class Peer(Protocol):
-    """The client of one request.
-
-    Attributes:
-        name: As it names itself.
-        modern: Whether it speaks the version without a handshake.
-        declared: Whether it said that it can ask a person.
-    """
-
-    name: str
-    modern: bool
-    declared: bool
-
-    def report(self, seconds: float, said: str) -> None:
-        """Tell how long the request has run; without a token of the client's, nothing."""
-
-    def elicit(
-        self, params: Mapping[str, Any], cancel: Cancellation, seconds: float
-    ) -> Verdict | tuple[str, Mapping[str, Any] | None]:
-        """Send `elicitation/create`; return the action and the content, or why there are none."""
-        ...
 
 
 def requester(peer: Peer) -> Requester:
@@ -158,123 +129,31 @@ def failure_result(error: Exception) -> Result:
     return _error_result({"type": "EXECUTION_ERROR", "message": message, "retryable": False})
 
 
-class Deadline:
-    """Watches over the calls of one request.
+MOST: Final[Mapping[str, Level]] = {door: level for level, door in DOORS.items()}
+"""The door's name -> the highest level that it takes."""
 
-    Args:
-        peer: Whom to tell.
-        tool: The tool's name, for what is told.
-        patience: Seconds for one call of the gate.
-        every: Seconds between two reports.
+
+def through_door(call: Call) -> Call:
+    """Return the call that a call of a door stands for; any other is returned as it is.
+
+    Raises:
+        ToolError: The door's own arguments are wrong.
     """
-
-    def __init__(
-        self, peer: Peer, tool: str, patience: float = PATIENCE, every: float = EVERY
-    ) -> None:
-        self._peer = peer
-        self._tool = tool
-        self._patience = patience
-        self._every = every
-        self._began = time.monotonic()
-        self._over = False
-
-    def allow(self, seconds: Any) -> None:
-        """Wait longer for a call that asks for more time; what is no time changes nothing."""
-        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-        if number and self._patience < seconds <= MOST_SECONDS:
-            self._patience = seconds + _AFTER
-
-    @contextmanager
-    def kept(self, cancel: Cancellation, *, patient: bool = False) -> Iterator[Cancellation]:
-        """Report while the block runs, and end what takes too long; yield what ends the block.
-
-        Args:
-            cancel: Ends the whole request.
-            patient: Whether the block may take any time, for a person is asked in it.
-        """
-        inner = Cancellation()
-        most = float("inf") if patient else self._patience
-        until = time.monotonic() + most
-
-        def look() -> float | None:
-            left = until - time.monotonic()
-            if left <= 0:
-                self._over = True
-                inner.cancel()
-                return None
-            self._report(inner)
-            return min(self._every, left)
-
-        with cancel.watched(inner.cancel), _looking(look, min(self._every, most)):
-            yield inner
-
-    def _report(self, cancel: Cancellation) -> None:
-        seconds = time.monotonic() - self._began
-        said = f"{self._tool}: running for {seconds:.0f} seconds"
-        self._peer.report(round(seconds, 1), f"{said}; {cancel.word}" if cancel.word else said)
-
-    def meaning(self, error: ToolError) -> ToolError:
-        """Return what to say of an error: of one that is due to the end that was made, another."""
-        if not self._over or error.type != "USER_CANCELLED":
-            return error
-        said = f"The call was not over after {self._patience:g} seconds, and was ended."
-        way = "Ask for less: a limit, a filter, fewer properties, or one object."
-        if error.suggestion == OUTCOME_UNKNOWN:
-            way = OUTCOME_UNKNOWN
-        elif not error.suggestion:
-            way = "Nothing was sent, for the app was busy. Call again when other calls have ended."
-        return ToolError(
-            "TIMEOUT",
-            said,
-            way,
-            retryable=way != OUTCOME_UNKNOWN,
-            app=error.app,
-            command=error.command or self._tool,
+    most = MOST.get(call.tool)
+    if most is None:
+        return call
+    given = check_arguments(call.arguments, META_TOOLS[call.tool].input)
+    name = given["name"]
+    if name in META_TOOLS:
+        raise InvalidParameterError(
+            f"{call.tool} does not call {quoted(name)}.", f"Call {name} itself."
         )
-
-
-_clock: Final = sched.scheduler(time.monotonic)
-_sooner: Final = threading.Event()
-_only: Final = threading.Lock()
-"""One thread looks after all blocks; held for good once it runs."""
-
-
-@contextmanager
-def _looking(look: Callable[[], float | None], first: float) -> Iterator[None]:
-    """Call `look` (not raising) after `first` seconds, and after those that it returned.
-
-    It is called in another thread, one at a time, and never after the block.
-    """
-    lock, running = threading.Lock(), True
-
-    event: sched.Event | None = None
-
-    def again() -> None:
-        nonlocal event
-        with lock:
-            seconds = look() if running else None
-            event = None if seconds is None else _clock.enter(seconds, 0, again)
-
-    event = _clock.enter(first, 0, again)
-    if _only.acquire(blocking=False):
-        threading.Thread(target=_tick, name="iac-clock", daemon=True).start()
-    elif _clock.queue[:1] == [event]:
-        _sooner.set()
-    try:
-        yield
-    finally:
-        with lock:
-            running = False
-            # It may be at work already.
-            with suppress(ValueError):
-                if event is not None:
-                    _clock.cancel(event)
-
-
-def _tick() -> None:
-    while True:
-        _sooner.clear()
-        _sooner.wait(_clock.run(blocking=False))
+    if "calls" in given and "arguments" in given:
+        raise InvalidParameterError(
+            "There are arguments and calls.", "Give calls alone: a list of arguments."
+        )
+    calls = tuple(given.get("calls", ()))
+    return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
 
 
 class Calls:
@@ -295,7 +174,8 @@ class Calls:
         patience: float = PATIENCE,
     ) -> None:
         self._gate = gate
-        self._search = ToolSearch(catalogue, read_only=gate.read_only)
+        self._catalogue = catalogue
+        self._search: ToolSearch | None = None
         self._status = status
         self._patience = patience
         self._named: set[str] = set()
@@ -320,7 +200,7 @@ class Calls:
         deadline = Deadline(peer, call.tool, self._patience)
         try:
             if call.tool == FIND:
-                return done_result(Done(self._search.find(call.arguments), "", "SAFE"))
+                return done_result(Done(self._find(call.arguments), "", "SAFE"))
             call = through_door(call)
             deadline.allow(call.arguments.get("timeout"))
             return _through_gate(self._gate, call, peer, params, deadline, cancel)
@@ -331,6 +211,14 @@ class Calls:
         except (SystemExit, KeyboardInterrupt) as error:
             # A call that wants to end the program ends itself alone.
             return failure_result(RuntimeError(f"the call raised {type(error).__name__}"))
+
+    def _find(self, arguments: Mapping[str, Any]) -> Any:
+        if self._search is None:
+            # Heavy, and most calls search nothing.
+            from iac_runtime.serve.pages import ToolSearch
+
+            self._search = ToolSearch(self._catalogue, read_only=self._gate.read_only)
+        return self._search.find(arguments)
 
 
 def _through_gate(

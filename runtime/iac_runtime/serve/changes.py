@@ -162,7 +162,8 @@ def _status_file(gate: "Gate", lines: Listings) -> "StatusFile | None":
     assert catalogue is not None
     try:
         workers = gate.executor.workers
-        return StatusFile(lines.surface, len(catalogue.apps), _levels(catalogue), workers=workers)
+        apps, levels = len(catalogue.apps), _levels(catalogue)
+        return StatusFile(lines.surface, apps, levels, workers=workers, later=True)
     except SetupError:
         # A state folder that is not safe stops the calls, which say so, and not the server.
         return None

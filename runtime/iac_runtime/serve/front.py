@@ -223,7 +223,7 @@ def _warn(gate: Any) -> None:
 
 def _patience(raw: Mapping[str, Any]) -> float:
     """Return the seconds for a call, its wait included; who wants longer calls gets them."""
-    from iac_runtime.serve.calling import PATIENCE
+    from iac_runtime.serve.deadline import PATIENCE
 
     return max(PATIENCE, float(raw.get("timeout") or 0.0) + 4.0)
 

@@ -6,10 +6,10 @@ from threads of its own, `handlers` for the sessions of the SDK.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError, IacError, ToolError, nearest
@@ -18,21 +18,16 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done, Refused
 from iac_runtime.gate.results import clean
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.calling import PATIENCE, Calls, Method, Peer, Result, text_content
+from iac_runtime.serve.calling import Calls, Method, Result, text_content
+from iac_runtime.serve.deadline import PATIENCE, Peer
 from iac_runtime.serve.listing import Listings
 from iac_runtime.serve.messages import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
-from iac_runtime.serve.pages import known_names, reach
-from iac_runtime.serve.prompts import PROMPTS, find_prompt, prompt_text
-from iac_runtime.serve.resources import (
-    TEMPLATES,
-    Sources,
-    guide_names,
-    guide_text,
-    read_resource,
-)
 from iac_runtime.serve.status import StatusFile, status_facts
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from iac_runtime.serve.resources import Sources
 
 MOST: Final = 100
 """Values of one answer, as the protocol limits them."""
@@ -70,12 +65,15 @@ def methods_of(
         assert gate.catalogue is not None
         return gate.catalogue
 
-    sources = Sources(
-        catalogue, gate.read_only, partial(status_facts, status), partial(_through_gate, gate, "")
-    )
+    def sources(peer: Peer) -> "Sources":
+        from iac_runtime.serve.resources import Sources
+
+        call = partial(_through_gate, gate, peer.name)
+        return Sources(catalogue, gate.read_only, partial(status_facts, status), call)
+
     return Methods(
         Calls(gate, catalogue, status, patience),
-        partial(_read, gate, sources),
+        partial(_read, sources),
         partial(_prompt, lines),
         partial(_complete, sources),
     )
@@ -91,13 +89,20 @@ def protocol_error(error: IacError) -> ProtocolError:
     return ProtocolError(INVALID_PARAMS if absent else INTERNAL_ERROR, str(clean(str(error))))
 
 
+# What these need is loaded when one is asked for: most servers are asked for calls alone.
+
+
 def _read(
-    gate: Gate, sources: Sources, params: Mapping[str, Any], peer: Peer, _cancel: Cancellation
+    sources: "Callable[[Peer], Sources]",
+    params: Mapping[str, Any],
+    peer: Peer,
+    _cancel: Cancellation,
 ) -> Result:
+    from iac_runtime.serve.resources import read_resource
+
     uri = params["uri"]
-    call = partial(_through_gate, gate, peer.name)
     try:
-        text, mime, said = read_resource(uri, sources._replace(call=call))
+        text, mime, said = read_resource(uri, sources(peer))
     except IacError as error:
         raise protocol_error(error) from None
     note = {"_meta": {"iac/note": said}} if said else {}
@@ -128,6 +133,9 @@ def _through_gate(gate: Gate, client: str, tool: str, given: Mapping[str, Any]) 
 def _prompt(
     lines: Listings, params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation
 ) -> Result:
+    from iac_runtime.serve.prompts import find_prompt, prompt_text
+    from iac_runtime.serve.resources import guide_text
+
     given = clean(params.get("arguments") or {})
     try:
         prompt = find_prompt(params["name"], lines.app_ids())
@@ -141,7 +149,10 @@ def _prompt(
 
 
 def _complete(
-    sources: Sources, params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation
+    sources: "Callable[[Peer], Sources]",
+    params: Mapping[str, Any],
+    peer: Peer,
+    _cancel: Cancellation,
 ) -> Result:
     """Return completions; what is not known has none."""
     ref, name, begun = params["ref"], params["argument"]["name"], params["argument"]["value"]
@@ -151,7 +162,7 @@ def _complete(
     else:
         # What is wrong with the tools is said where one is asked for.
         with suppress(IacError):
-            values = _of_template(ref["uri"], name, sources)
+            values = _of_template(ref["uri"], name, sources(peer))
     found = _completed(begun, values)
     rest = {"hasMore": len(found) > MOST, "total": len(found), "values": found[:MOST]}
     return {"completion": rest}
@@ -169,6 +180,9 @@ def _completed(begun: str, values: Iterable[str]) -> list[str]:
 
 
 def _of_prompt(prompt: str, argument: str) -> Collection[str]:
+    from iac_runtime.serve.prompts import PROMPTS
+    from iac_runtime.serve.resources import guide_names
+
     recipe = next((found for found in PROMPTS if found.name == prompt), None)
     if recipe is None:
         return ()
@@ -177,7 +191,10 @@ def _of_prompt(prompt: str, argument: str) -> Collection[str]:
     return next((row.values for row in recipe.arguments if row.name == argument), ())
 
 
-def _of_template(uri: str, argument: str, sources: Sources) -> Collection[str]:
+def _of_template(uri: str, argument: str, sources: "Sources") -> Collection[str]:
+    from iac_runtime.serve.pages import known_names, reach
+    from iac_runtime.serve.resources import TEMPLATES, guide_names
+
     kind = next((row["name"] for row in TEMPLATES if row["uriTemplate"] == uri), None)
     catalogue = sources.catalogue()
     match kind, argument:
