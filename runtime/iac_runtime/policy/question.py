@@ -95,11 +95,13 @@ def form(question: Question) -> dict[str, Any]:
 
 
 def input_required(question: Question, token: str) -> dict[str, Any]:
-    """Return the result that asks, for clients of 2026-07-28."""
+    """Return the result that asks, for clients of 2026-07-28, with its keys as the SDK has them."""
+    params = dict(sorted(form(question).items()))
+    params["requestedSchema"] = dict(sorted(params["requestedSchema"].items()))
     return {
-        "resultType": "input_required",
-        "inputRequests": {KEY: {"method": "elicitation/create", "params": form(question)}},
+        "inputRequests": {KEY: {"method": "elicitation/create", "params": params}},
         "requestState": token,
+        "resultType": "input_required",
     }
 
 

@@ -25,6 +25,7 @@ from iac_runtime.serve.messages import (
     modern_result,
     notification,
     said_of,
+    stamped,
     to_client,
 )
 from iac_runtime.serve.plain import is_elicited
@@ -178,7 +179,7 @@ class Answering:
         try:
             result = self._opened()[method](params, request, request.cancel)
             if request.modern:
-                result = modern_result(result, self._identity, method)
+                result = stamped(modern_result(result, method), self._identity)
             line = answer(request.id, result)
         except ProtocolError as error:
             line = failure(request.id, str(error), error.code)

@@ -98,7 +98,7 @@ class LazyGate:
         self, lines: Listings, open_gate: "Callable[[], Gate]", gate: "Gate | None" = None
     ) -> None:
         self.changes = Changes()
-        self._lines = lines
+        self.lines = lines
         self._open = open_gate
         self._gate = gate
         self._status_file: StatusFile | None = None
@@ -118,15 +118,15 @@ class LazyGate:
             if self._methods is None:
                 if self._gate is None:
                     self._gate = self._open()
-                self._status_file = _status_file(self._gate, self._lines)
-                self._methods = methods_of(self._gate, self._lines, self._status_file, patience)
+                self._status_file = _status_file(self._gate, self.lines)
+                self._methods = methods_of(self._gate, self.lines, self._status_file, patience)
             return self._methods
 
     def server(self, identity: "ServerIdentity", patience: float) -> Any:
         """Return the SDK's server of the methods. Raises as they do."""
         from iac_runtime.serve.handlers import build_server
 
-        return build_server(self.methods(patience), self._lines, identity, self.changes)
+        return build_server(self.methods(patience), self.lines, identity, self.changes)
 
     def look(self) -> bool:
         """Take over tools that were built anew, and say whether any were.
@@ -135,12 +135,12 @@ class LazyGate:
             SetupError: They cannot be read; the old ones stay.
         """
         with self._lock:
-            if not self._lines.renew():
+            if not self.lines.renew():
                 return False
             if self._gate is not None:
                 from iac_runtime.tools.catalogue import Catalogue
 
-                catalogue = Catalogue(self._lines.folders)
+                catalogue = Catalogue(self.lines.folders)
                 self._gate.renew(catalogue)
                 if self._status_file is not None:
                     self._status_file.update(apps=len(catalogue.apps), tools=_levels(catalogue))

@@ -65,9 +65,7 @@ def build_server(
         changes: Tells of tools that were built anew.
     """
     limiter = anyio.CapacityLimiter(THREADS)
-    call, read, prompt, complete = (
-        partial(_handle, method, limiter, identity) for method in methods
-    )
+    call, read, prompt, complete = (partial(_handle, method, limiter) for method in methods)
     return Server(
         identity.name,
         version=identity.version,
@@ -105,7 +103,6 @@ def _raised(error: ProtocolError) -> MCPError:
 async def _handle(
     method: Method,
     limiter: anyio.CapacityLimiter,
-    identity: ServerIdentity,
     context: Any,
     _params: Any,
 ) -> Any:
@@ -134,7 +131,7 @@ async def _handle(
         group.cancel_scope.cancel()
     if failure is not None:
         raise failure
-    return modern_result(found, identity, context.method) if peer.modern else found
+    return modern_result(found, context.method) if peer.modern else found
 
 
 class _Peer:

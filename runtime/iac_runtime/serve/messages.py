@@ -148,15 +148,17 @@ def to_client(id_: str, method: str, params: Mapping[str, Any]) -> bytes:
     return to_json({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
 
 
-def modern_result(
-    result: Mapping[str, Any], identity: ServerIdentity, method: str
-) -> dict[str, Any]:
+def modern_result(result: Mapping[str, Any], method: str) -> dict[str, Any]:
     """Return a result of the older era as the newer one wants it, with the keys in its order."""
     found = {"resultType": "complete", **result}
     if method == "resources/read":
         found |= {"cacheScope": "private", "ttlMs": 0}
-    found = {key: found[key] for key in sorted(found)}
-    return {**found, "_meta": {**found.get("_meta", {}), **_stamp(identity)}}
+    return {key: found[key] for key in sorted(found)}
+
+
+def stamped(result: Mapping[str, Any], identity: ServerIdentity) -> dict[str, Any]:
+    """Return a result of the newer era with what says whose it is."""
+    return {**result, "_meta": {**result.get("_meta", {}), **_stamp(identity)}}
 
 
 def said_of(error: BaseException) -> str:

@@ -37,7 +37,7 @@ def fault(message: Mapping[str, Any], line: bytes) -> ProtocolError | None:
     id_, params = message["id"], message.get("params")
     if message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
         return ProtocolError(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
-    if isinstance(id_, float) and not id_.is_integer():
+    if isinstance(id_, float):
         return ProtocolError(INVALID_REQUEST, "The id of a request is a text or a whole number.")
     if params is not None and not isinstance(params, dict):
         return ProtocolError(INVALID_PARAMS, "The parameters of a request are one object.")
