@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
-from iac_mcp.setup.clients import CLIENTS, MERGED, installed_entry, is_former, place
+from iac_mcp.setup.clients import CLIENTS, installed_entry, is_former, place
 from iac_mcp.setup.findings import (
     DoctorFinding,
     State,
@@ -275,7 +275,7 @@ def trusted(system: str = sys.platform) -> bool | None:
 def clients(around: Surroundings) -> Iterator[DoctorFinding]:
     """Look at each client's file: whether the server is in it, and whether it would start."""
     known = 0
-    for key in MERGED:
+    for key in CLIENTS:
         client = CLIENTS[key]
         path = place(client, around.environ, around.system)
         try:
@@ -290,7 +290,7 @@ def clients(around: Surroundings) -> Iterator[DoctorFinding]:
         mend = "" if state == "ok" else f"iac-mcp install {key}"
         yield DoctorFinding(state, f"{client.name}{says}", mend)
     if not known:
-        yield warning("No client knows this server.", f"iac-mcp install {'|'.join(MERGED)}")
+        yield warning("No client knows this server.", f"iac-mcp install {'|'.join(CLIENTS)}")
 
 
 def _startable(entry: Mapping[str, Any]) -> tuple[State, str]:
