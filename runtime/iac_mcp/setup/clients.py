@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import FileContent, find, remove, replace
-from iac_mcp.setup.client_files import Form, NotJsonError, entry_of, merged, undone
+from iac_mcp.setup.client_files import Form, NotJsonError, entry_of, merged, servers_of, undone
 
 _SUFFIX: Final = ".before-iac"
 
@@ -233,6 +233,29 @@ def installed_entry(client: Client, path: Path, name: str) -> dict[str, Any] | N
     except (NotJsonError, UnicodeError) as error:
         raise _refused(path, error, "") from None
     return found if is_ours(found) else None
+
+
+def entries(client: Client, path: Path) -> dict[str, Any]:
+    """Return all servers in a client's file by name. Raises as `installed_entry`."""
+    try:
+        return servers_of(_text(find(path)) or "", client.root, client.form)
+    except (NotJsonError, UnicodeError) as error:
+        raise _refused(path, error, "") from None
+
+
+def bundled(environ: Mapping[str, str], system: str = sys.platform) -> list[str]:
+    """Return the versions of this server that Claude Desktop has as bundles.
+
+    The folder is where Claude Desktop unpacks them; not confirmed on a Mac yet.
+    """
+    folder = place(CLIENTS["claude-desktop"], environ, system).with_name("Claude Extensions")
+    found = []
+    for path in sorted(folder.glob("*/manifest.json")):
+        with suppress(OSError, ValueError, AttributeError):
+            said = json.loads(path.read_bytes())
+            if said.get("name") == "iac":
+                found.append(str(said.get("version")))
+    return found
 
 
 def _text(found: FileContent) -> str | None:
