@@ -96,8 +96,9 @@ def form(question: Question) -> dict[str, Any]:
 
 def input_required(question: Question, token: str) -> dict[str, Any]:
     """Return the result that asks, for clients of 2026-07-28, with its keys as the SDK has them."""
-    params = dict(sorted(form(question).items()))
-    params["requestedSchema"] = dict(sorted(params["requestedSchema"].items()))
+    asked = form(question)
+    schema = {key: asked["requestedSchema"][key] for key in ("properties", "required", "type")}
+    params = {"message": asked["message"], "mode": asked["mode"], "requestedSchema": schema}
     return {
         "inputRequests": {KEY: {"method": "elicitation/create", "params": params}},
         "requestState": token,
