@@ -129,7 +129,8 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
                                         "properties": {"read status": true}}'
     """
     from iac_runtime.gate.opening import open_gate, read_options
-    from iac_runtime.serve.pages import ToolSearch, through_door
+    from iac_runtime.serve.calling import through_door
+    from iac_runtime.serve.pages import ToolSearch
 
     if tool.startswith("{") and raw["simulate"]:
         taken = raw["simulate"]

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
-from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
@@ -69,7 +68,7 @@ class _Stages:
         logging = sys.modules.get("logging")
         if logging is None:
             return
-        logger = logging.getLogger(f"{LOGGER}.gate")
+        logger = logging.getLogger("iac.gate")
         if logger.isEnabledFor(logging.DEBUG):
             took = ", ".join(f"{name} {seconds * 1000:.2f}" for name, seconds in self._took)
             logger.debug("%s: %s ms", tool, took)
