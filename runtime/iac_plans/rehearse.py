@@ -21,7 +21,7 @@ from iac_plans.check import Used
 from iac_plans.interpreter import CALLS, Frozen, interpret
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done, Plan, Refused
-from iac_runtime.gate.results import DateText, RefText
+from iac_runtime.language.plain import DateText, RefText
 from iac_runtime.language.terms import contains
 from iac_runtime.policy.effects import SAYS, CallFacts, Effect, Shown
 from iac_runtime.tool import highest

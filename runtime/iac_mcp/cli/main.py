@@ -169,7 +169,7 @@ def _carry_out(gate: "Gate", asked: Call) -> int:
 @click.option("--since", metavar="TIME", help="All since this time, as in 2026-03-09T14:30.")
 @click.option("--client", metavar="NAME", help="Only calls of this client.")
 @click.option("--point", metavar="NAME", help="All after a restore point.")
-@_options(CALL_OPTIONS)
+@options(CALL_OPTIONS)
 def undo(
     which: str,
     last: int | None,
@@ -199,7 +199,7 @@ def undo(
 @cli.command()
 @click.argument("which", default="", metavar="[CALL]")
 @click.option("-n", "--last", type=click.IntRange(1, 1000), default=20, show_default=True)
-@_options(CALL_OPTIONS)
+@options(CALL_OPTIONS)
 def history(which: str, last: int, **raw: Any) -> int:
     """Show what was changed in the last week, and what of it can be undone, as JSON.
 
