@@ -50,7 +50,7 @@ def run_example(catalogue: Catalogue, name: str) -> ToolError | None:
             gate.call(Call(first, dict(catalogue.operation(first).spec.example))), Done
         )
     try:
-        assert isinstance(gate.call(Call(name, dict(tool.spec.example))), Done)
+        assert isinstance(gate.call(Call(name, dict(tool.spec.example), confirm=False)), Done)
     except ToolError as error:
         return error
     sent = [event.event for event in simulator.events]
@@ -81,7 +81,7 @@ def test_a_raw_event_is_the_event_that_jxa_sends(name: str) -> None:
     for seconds in (100.0, 200.0):
         gate, simulator = fresh(name)
         try:
-            outcome: Any = gate.call(Call(name, given, timeout=seconds))
+            outcome: Any = gate.call(Call(name, given, timeout=seconds, confirm=False))
         except ToolError as error:
             outcome = error.facts()
         # No tool of a committed app needs a raw event for what it is called with by default.
@@ -100,7 +100,7 @@ def test_the_line_that_is_shown_sends_what_the_call_sends(name: str) -> None:
     gate, called = fresh(name)
     done: object = None
     with contextlib.suppress(ToolError):
-        done = gate.call(Call(name, given))
+        done = gate.call(Call(name, given, confirm=False))
     gate, shown = fresh(name)
     line = gate.call(Call(name, given), dry_run=True).line
     shown(["osascript", "-l", "JavaScript", "-e", line], b"", 10)

@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
-from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
 from iac_runtime.gate.planning import hint, plan_operation, short_enough
 from iac_runtime.gate.plans import (
+    Answer,
     Asks,
     Call,
     Done,
-    Outcome,
     Plan,
     ToolContext,
     ToolResult,
@@ -69,7 +68,7 @@ class _Stages:
         logging = sys.modules.get("logging")
         if logging is None:
             return
-        logger = logging.getLogger(f"{LOGGER}.gate")
+        logger = logging.getLogger("iac.gate")
         if logger.isEnabledFor(logging.DEBUG):
             took = ", ".join(f"{name} {seconds * 1000:.2f}" for name, seconds in self._took)
             logger.debug("%s: %s ms", tool, took)
@@ -118,7 +117,7 @@ class Gate:
         starts = (*launch, *self.permissions.policy.launch)
         listed = frozenset(app.casefold() for app in starts)
         self.context = ToolContext(
-            catalogue, executor, self.permissions, home, limit, listed, stale, dict(kept)
+            catalogue, executor, self.permissions, home, limit, listed, stale, self, dict(kept)
         )
         self._open_audit = audit
         self._added = added
@@ -150,7 +149,7 @@ class Gate:
         tool: Tool | None = None,
         dry_run: bool = False,
         cancel: Cancellation | None = None,
-    ) -> Outcome:
+    ) -> Answer:
         """Carry out a call by the tool's name; `cancel` ends it from another thread.
 
         `tool` is one that was found already. With `dry_run` the call is judged and not carried out.
@@ -161,7 +160,7 @@ class Gate:
         """
         stages = _Stages()
         cancel = cancel or Cancellation()
-        plan = self.plan(call, tool)
+        plan = self.plan(call._replace(cancel=cancel), tool)
         stages.end("plan")
         facts, decision = self.judge(plan, call.caller)
         plan = replace(plan, facts=facts)
@@ -205,6 +204,7 @@ class Gate:
     def plan(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
         tool = tool or self.tool(call.tool)
+        call = call._replace(caller=self._vouching(call.caller))
         if call.calls:
             return plan_all(
                 call.calls,
@@ -247,9 +247,11 @@ class Gate:
 
     def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
-        caller = caller._replace(vouched=caller.vouched or self._vouched)
-        facts = self.permissions.of(plan.facts, caller)
+        facts = self.permissions.of(plan.facts, self._vouching(caller))
         return facts, self.permissions.judge(facts)
+
+    def _vouching(self, caller: Requester) -> Requester:
+        return caller._replace(vouched=caller.vouched or self._vouched)
 
     @property
     def read_only(self) -> bool:
@@ -304,7 +306,7 @@ class Gate:
             waited = self._wait(part, said, cancel, patient=True) if paced else 0.0
             return self._perform(part, said, waited, stages, cancel)
 
-        every = run_all(plan, decision, run)
+        every = (plan.carry or run_all)(plan, decision, run)
         return done(plan, short_enough(every, self.context.limit, plan.facts.effects), decision)
 
     def _perform(
@@ -333,6 +335,8 @@ class Gate:
             self._outcome(number, result, time.monotonic() - began, error, delay)
         if plan.facts.effects:
             self.permissions.taint.add(found.value if found.whole is None else found.whole)
+            if found.outcome is not None:
+                self.permissions.taint.add(found.outcome.read)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"
@@ -340,7 +344,7 @@ class Gate:
             notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
         if self._audit is not None and self._audit.warning:
             notes.append(self._audit.warning)
-        return done(plan, ToolResult(found.value, tuple(notes)), decision)
+        return done(plan, found._replace(notes=tuple(notes)), decision)
 
     def _intent(self, plan: Plan, decision: Decision, waits: Approver | None = None) -> int | None:
         """Write down a call that was decided; `waits` is the way that it is asked about now."""

@@ -321,7 +321,7 @@ def made(home: AppObjects, value: Any, kind: str) -> Any:
     """Return an answer of the type `kind` (the grammar of `Param.type`) as Python has it."""
     if value is None or isinstance(value, bool | int | float):
         return value
-    from iac_runtime.gate.results import RefText
+    from iac_runtime.language.plain import RefText
     from iac_runtime.types import parse_type
 
     if isinstance(value, RefText):
