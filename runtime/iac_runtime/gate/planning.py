@@ -17,24 +17,22 @@ from iac_base.errors import (
     InvalidParameterError,
     ToolError,
     UnknownToolError,
-    near_text,
     quoted,
 )
 from iac_base.files import open_state
-from iac_base.text import text_literal
+from iac_runtime.gate.mending import look_again
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import look_again, plain_result, shown
+from iac_runtime.gate.results import plain_result, shown
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.raw import sent_as, sent_raw
 from iac_runtime.language.request import Event, EventOp
-from iac_runtime.language.terms import contains
 from iac_runtime.policy.dataflow import without_secrets
 from iac_runtime.policy.effects import OWN, CallFacts, Effect
 from iac_runtime.policy.reach import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
-from iac_runtime.tools.tables import APPLICATION, Operation, Tables
+from iac_runtime.tools.tables import Tables
 
 _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
     "app_activate": ("activate", "miscactv"),
@@ -173,7 +171,7 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
     app = catalogue.find_app(name)
     if app is None or app.kind != "application":
         known = [row.name for row in catalogue.apps.values() if row.kind == "application"]
-        raise InvalidParameterError(f"There is no app {quoted(name)}.", near_text(name, known))
+        raise InvalidParameterError(f"There is no app {quoted(name)}.", said=name, known=known)
     op, code = _APP_EVENTS[tool.name]
     event = Event(app.id, app.kind, op, code, writes=tool.level != "SAFE")
     event, level = _showing(event, tool.level, context)
@@ -293,15 +291,3 @@ def _may_launch(event: Event, level: Level, listed: frozenset[str]) -> bool:
         or event.kind != "application"
         or any(fnmatchcase(event.app.casefold(), glob) for glob in listed)
     )
-
-
-def hint(error: ToolError, operation: Operation, arguments: Mapping[str, Any]) -> None:
-    """Say how an object is named, to a caller who gave its mere name where a reference is due."""
-    for key, row in operation.spec.params.items():
-        given = arguments.get(key)
-        if not isinstance(given, str) or quoted(given) not in error.message:
-            continue
-        found = operation.tables.classes.get(row.type)
-        if found is not None and contains((APPLICATION,), row.type, operation.tables):
-            example = f"{found.plural}[{text_literal(given)}]"
-            error.suggestion = f"To name a {row.type} of that name, write {example}."

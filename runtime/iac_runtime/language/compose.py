@@ -22,12 +22,12 @@ from iac_runtime.language.terms import (
     known_properties,
     loose_name,
     named_columns,
+    not_held,
     property_term,
-    unknown_name,
     usual_columns,
 )
 from iac_runtime.tool import Level, Op, Param, at_most, highest
-from iac_runtime.tools.tables import Operation, Tables, parameters
+from iac_runtime.tools.tables import CONTENTS, Operation, Tables, parameters
 from iac_runtime.types import parse_type
 
 _INTO: Final = frozenset({"of", "at", "to", "folder"})
@@ -55,9 +55,6 @@ _ALL: Final = "pALL"
 
 _LONGEST: Final = 10
 """Digits of a position."""
-
-_CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
-"""The codes of whole contents: replacing them loses the old ones, and a new object has none."""
 
 
 def compose(tool: Operation, arguments: Mapping[str, Any], home: str) -> Event:
@@ -207,7 +204,7 @@ def _collection(given: Mapping[str, Any], reader: AppReader) -> tuple[tuple[Step
         )
     plural = elements_term(term, tables)
     if owner.classes is not None and not contains(owner.classes, term, tables):
-        raise unknown_name(plural, owner.classes, tables, what="element")
+        raise not_held(term, owner.classes, tables)
     steps: tuple[Step, ...] = (*owner.steps, Every(plural))
     if given.get("where"):
         steps = (*steps, Whose(reader.filter(given["where"], (term,))))
@@ -389,7 +386,7 @@ def _setting_level(
                 # It sets what its record names, so it weighs what those weigh.
                 inner = value if isinstance(value, Mapping) else {"": value}
                 levels.append(_setting_level(classes, inner, tables, unknown, making=making))
-            elif making and row.code in _CONTENTS and row.level == "DANGEROUS":
+            elif making and row.code in CONTENTS and row.level == "DANGEROUS":
                 levels.append("MODIFY")
             else:
                 levels.append(row.level)

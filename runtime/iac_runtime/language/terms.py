@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.errors import InvalidParameterError, quoted
+from iac_base.text import text_literal
 from iac_base.words import fold
 from iac_runtime.language.request import Column
 from iac_runtime.language.steps import Term
 from iac_runtime.tool import Class, Property
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import Tables, holder_of, holders
 from iac_runtime.types import find_type, parse_type
 
 CLASS_PROPERTY = Property("class", "pcls", "class", "type", "r", "SAFE")
@@ -95,7 +96,8 @@ def known_class(name: str, tables: Tables, where: str) -> str:
     if found is None:
         raise InvalidParameterError(
             f"{where}: {tables.app.name} has no class {quoted(name)}.",
-            near_text(name, list(tables.classes)),
+            said=name,
+            known=tables.classes,
         )
     return found
 
@@ -171,8 +173,20 @@ def unknown_name(
     owner = " or ".join(classes[:3])
     return InvalidParameterError(
         f"{tables.key}: {quoted(name)} is no {what} of {owner}.",
-        near_text(name, _known_names(classes, tables, what)),
+        said=name,
+        known=_known_names(classes, tables, what),
     )
+
+
+def not_held(term: str, classes: tuple[str, ...], tables: Tables) -> InvalidParameterError:
+    """Return the error for elements that no object of `classes` has: it says who has them."""
+    others, place = holders(term, tables), holder_of(tables, term)
+    message = f"{tables.key}: {' or '.join(classes[:3])} holds no {term}."
+    if not others:
+        return InvalidParameterError(message, "No object holds one; look for a property that is.")
+    said = f"of {text_literal(place)}" if place else "no of"
+    way = f"Held by: {', '.join(others[:5])}. Give {said}."
+    return InvalidParameterError(message, way, give={"of": place or None})
 
 
 def camel(term: str) -> str:

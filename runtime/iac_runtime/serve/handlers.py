@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -46,7 +47,7 @@ from iac_runtime.serve.calling import (
 )
 from iac_runtime.serve.changes import Changes
 from iac_runtime.serve.listing import Listings
-from iac_runtime.serve.pages import ToolSearch, known_names, reach, through_door
+from iac_runtime.serve.pages import ToolSearch, by_door, known_names, reach, through_door
 from iac_runtime.serve.prompts import PROMPTS, find_prompt, prompt_text
 from iac_runtime.serve.resources import (
     TEMPLATES,
@@ -179,11 +180,14 @@ def _calls(
             deadline.allow(call.arguments.get("timeout"))
             outcome = await call_gate(gate, call, context, params, limiter, deadline)
         except ToolError as error:
+            error.next = by_door(error.next, params.name, call.tool)
             return failure_result(deadline.meaning(error))
         except Exception as error:
             return failure_result(error)
         if isinstance(outcome, types.InputRequiredResult):
             return outcome
+        if isinstance(outcome, Refused):
+            outcome = replace(outcome, next=by_door(outcome.next, params.name, call.tool))
         return outcome_result(outcome)
 
     return counted

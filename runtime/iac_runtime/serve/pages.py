@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from iac_base.errors import (
     InvalidParameterError,
+    NextCall,
     UnknownToolError,
     nearest,
     quoted,
@@ -52,6 +53,15 @@ def through_door(call: Call) -> Call:
         )
     calls = tuple(given.get("calls", ()))
     return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
+
+
+def by_door(call: NextCall | None, used: str, name: str) -> NextCall | None:
+    """Return a next call as a client makes it that came by the door `used` to the tool `name`."""
+    if call is None or used not in MOST or call.tool in (*OWN_TOOLS, *META_TOOLS):
+        return call
+    # What shows how things stand only reads.
+    door = used if call.tool == name else DOORS["SAFE"]
+    return NextCall(door, {"name": call.tool, "arguments": call.arguments})
 
 
 class ToolSearch:
