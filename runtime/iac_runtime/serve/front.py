@@ -116,7 +116,9 @@ def _end(sessions: Sessions, close: Callable[[], None], grace: float) -> None:
 
 def identity() -> ServerIdentity:
     """Return what the server says of itself."""
-    return ServerIdentity("iac", VERSION, INSTRUCTIONS, CAPABILITIES)
+    # A session lasts hours: list_apps says what the time is by then.
+    today = time.strftime("It began on %A %Y-%m-%d; the zone is %Z (%z).\n")
+    return ServerIdentity("iac", VERSION, INSTRUCTIONS + today, CAPABILITIES)
 
 
 def start(raw: Mapping[str, Any]) -> int:
