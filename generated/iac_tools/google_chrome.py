@@ -24,6 +24,7 @@ from iac_runtime.tool import (
 
 __all__ = [
     "APP",
+    "all_tabs",
     "close",
     "close_tab",
     "copy_selection",
@@ -33,6 +34,7 @@ __all__ = [
     "duplicate",
     "execute",
     "exists",
+    "find_in_all_tabs",
     "find_tabs",
     "get",
     "get_title",
@@ -878,6 +880,51 @@ def open_incognito() -> Ref:
     return APP.call(open_incognito)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "tab", "of": "windows", "properties": ["title", "URL"]},
+)
+def all_tabs() -> ListOf[Mapping[str, Any]]:
+    """List the tabs of all windows of Google Chrome. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(all_tabs)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "title": Param("", "", "text"),
+    },
+    result="list of record",
+    bind={
+        "element": "tab",
+        "of": "windows",
+        "where": {"title": {"contains": "$title"}},
+        "properties": ["title", "URL"],
+    },
+    example={"title": "example"},
+)
+def find_in_all_tabs(title: str) -> ListOf[Mapping[str, Any]]:
+    """Find tabs of all windows by words of their title. SAFE, reads.
+
+    Args:
+        title: Words of the title.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_in_all_tabs, title=title)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -1175,6 +1222,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
         "}}",
+    ),
+    "all_tabs": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "find_in_all_tabs": Schema(
+        '{"type": "object", "properties": {'
+        '"title": {"type": "string", "description": "Words of the title"}'
+        '}, "required": ["title"], "additionalProperties": false}',
     ),
 }
 
