@@ -1,5 +1,6 @@
 """Real apps on a desktop of their own, and a small bridge in memory for hostile trees."""
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,10 @@ def start(desk: stack.Desktop, bridge: Any, toolset: UiToolset, tmp_path: Path) 
         else:
             process = desk.start(kind, *arguments)
         processes.append(process)
-        app = stack.wait_until(lambda: shown(bridge, process.pid), f"{kind} is shown")
+        app = stack.wait_until(
+            lambda: shown(bridge, process.pid),
+            lambda: f"{kind} is shown: {found(bridge, process)}\n{desk.said()}",
+        )
         assert isinstance(app, UiApp)
         if kind == "gtk" and not arguments:
             # The window is active a moment before its first field has the keyboard.
@@ -87,6 +91,14 @@ def shown(bridge: Any, pid: int) -> UiApp | None:
     ready = [one for one in windows if getattr(one, "children", ())]
     active = any("active" in one.states for one in ready)
     return app if ready and (active or pid < 0) else None
+
+
+def found(bridge: Any, process: subprocess.Popen[bytes]) -> str:
+    """Return what there is instead of a window to work in."""
+    app = next((one for one in bridge.apps(2.0) if one.pid == process.pid), None)
+    if app is None:
+        return f"not on the bus, ended: {process.poll()}"
+    return str(bridge.reader(app, whole=False, timeout=1.0).read([app.key], Want.CHILDREN, 1.0))
 
 
 @pytest.fixture

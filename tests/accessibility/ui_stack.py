@@ -49,15 +49,15 @@ def has_gtk4() -> bool:
     return done.returncode == 0
 
 
-def wait_until(condition: Callable[[], object], what: str) -> object:
-    """Return the first true value of `condition`."""
+def wait_until(condition: Callable[[], object], what: str | Callable[[], str]) -> object:
+    """Return the first true value of `condition`; `what` says what was waited for."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         found = condition()
         if found:
             return found
         time.sleep(0.02)
-    raise AssertionError(f"waited in vain: {what}")
+    raise AssertionError(f"waited in vain: {what if isinstance(what, str) else what()}")
 
 
 @dataclass
@@ -81,6 +81,10 @@ class Desktop:
             )
         self.processes.append(process)
         return process
+
+    def said(self) -> str:
+        """Return the last lines that the desktop's programs wrote."""
+        return "\n".join((self.folder / "log").read_text("utf-8", "replace").splitlines()[-20:])
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
         """End a program and all that it started in its group."""

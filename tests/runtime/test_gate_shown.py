@@ -11,9 +11,10 @@ from pinned_places import catalogue
 from iac_base.secrets import is_secret
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
+from iac_runtime.gate import resolving
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call
-from iac_runtime.gate.resolving import SECONDS, describing, table
+from iac_runtime.gate.resolving import describing, table
 from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester, open_permissions
@@ -46,6 +47,15 @@ def state() -> dict[str, Any]:
         }
     ]
     return found
+
+
+PATIENCE = 30.0
+"""Seconds of a look here, where a loaded machine must not decide what is shown."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolving, "SECONDS", PATIENCE)
 
 
 def gate_of(world: dict[str, Any], slow: float = 0.0) -> Gate:
@@ -208,7 +218,7 @@ def test_an_app_that_does_not_run_is_not_started_to_be_looked_at() -> None:
 
 
 def test_an_app_that_is_slow_is_not_waited_for() -> None:
-    gate = gate_of(state(), slow=SECONDS + 0.01)
+    gate = gate_of(state(), slow=PATIENCE + 0.01)
     lines = lines_of("notes_delete", {"target": f"{NOTES}[0]"}, gate)
     assert lines[1] == f"  {NOTES}[0]: could not be looked at"
 
