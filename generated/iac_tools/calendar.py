@@ -894,7 +894,7 @@ def show_day(day: str) -> None:
     example={"day": "2026-03-01T09:30:00Z"},
 )
 def events_of_day(day: str) -> ListOf[Mapping[str, Any]]:
-    """List the events of a day in all calendars, in order. SAFE, reads.
+    """List the events of a day, such as today or tomorrow, in all calendars. SAFE, reads.
 
     Args:
         day: A day, such as today, tomorrow or 2026-11-24.

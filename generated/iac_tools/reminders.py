@@ -767,7 +767,7 @@ def make_list(name: str) -> Ref:
     example={"day": "2026-03-01T09:30:00Z"},
 )
 def due_on(day: str) -> ListOf[Mapping[str, Any]]:
-    """List the open reminders that are due on a day. SAFE, reads.
+    """List the open reminders that are due on a day, such as today or tomorrow. SAFE, reads.
 
     Args:
         day: A day, such as today, tomorrow or 2026-11-24.
@@ -786,13 +786,13 @@ def due_on(day: str) -> ListOf[Mapping[str, Any]]:
     result="list of record",
     bind={
         "element": "reminder",
-        "where": {"completed": False, "due date": {"<": "now"}},
+        "where": {"completed": False, "due date": {"<": "today"}},
         "properties": ["name", "due date", "priority"],
         "order": ["due date"],
     },
 )
 def overdue() -> ListOf[Mapping[str, Any]]:
-    """List the open reminders whose time is over. SAFE, reads.
+    """List the open reminders that were due before today. SAFE, reads.
 
     Returns:
         A row an object, its reference under ref.

@@ -48,7 +48,6 @@ __all__ = [
     "list_login_items",
     "list_processes",
     "list_users",
-    "list_windows_of",
     "log_out",
     "make",
     "move",
@@ -1302,29 +1301,6 @@ def set_dock_autohide(on: bool) -> None:
     event="coregetd",
     op="list",
     level="SAFE",
-    params={
-        "process": Param("", "", "process"),
-    },
-    result="list of record",
-    bind={"element": "window", "of": "$process", "properties": ["name", "role", "subrole"]},
-    example={"process": "processes[0]"},
-)
-def list_windows_of(process: Ref) -> ListOf[Mapping[str, Any]]:
-    """List the windows of an app that runs. SAFE, reads.
-
-    Args:
-        process: The process to look in.
-
-    Returns:
-        A row an object, its reference under ref.
-    """
-    return APP.call(list_windows_of, process=process)
-
-
-@tool(
-    event="coregetd",
-    op="list",
-    level="SAFE",
     params={},
     result="list of record",
     bind={"element": "user", "properties": ["name", "full name"]},
@@ -2446,11 +2422,6 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"on": {"type": "boolean", "description": "Whether to switch it on"}'
         '}, "required": ["on"], "additionalProperties": false}',
-    ),
-    "list_windows_of": Schema(
-        '{"type": "object", "properties": {'
-        '"process": {"type": "string", "description": "The process to look in, such as processes[0]"}'
-        '}, "required": ["process"], "additionalProperties": false}',
     ),
     "list_users": Schema(
         '{"type": "object", "properties": {'

@@ -10,7 +10,7 @@ IacError                 anything this package raises on purpose; one line of te
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -72,7 +72,6 @@ class ToolError(IacError):
             not known.
         number: The Apple event error number, if there is one.
         original: The text that the app or osascript gave, untranslated.
-        next: The call to make now; None where only a person can help.
     """
 
     def __init__(
@@ -97,7 +96,22 @@ class ToolError(IacError):
         self.command = command
         self.number = number
         self.original = original
-        self.next = next
+        self._next: NextCall | Callable[[], NextCall | None] | None = next
+
+    @property
+    def next(self) -> NextCall | None:
+        """The call to make now; None where only a person can help."""
+        if callable(self._next):
+            self._next = self._next()
+        return self._next
+
+    @next.setter
+    def next(self, call: NextCall | None) -> None:
+        self._next = call
+
+    def mend(self, find: Callable[[], NextCall | None]) -> None:
+        """Set what finds the next call, where there is none yet; it is looked for when asked."""
+        self._next = self._next or find
 
     def __str__(self) -> str:
         return f"{self.message} {self.suggestion}".rstrip()
@@ -142,7 +156,7 @@ class UnknownToolError(ToolError):
         names = ", ".join(near)
         suggestion = f"Nearest: {names}." if names else "list_apps says which apps are there."
         super().__init__("UNKNOWN_TOOL", f"There is no tool {quoted(name)}.", suggestion)
-        self.next = NextCall("list_apps")
+        self.mend(lambda: NextCall("list_apps"))
 
 
 class CallRefusedError(ToolError):

@@ -1,21 +1,18 @@
 """The committed tools on simulated apps, as a model meets them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from player import ABLE, Answer
 
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import HOME, simulation
 from iac_runtime.gate.plans import Asks, Call, Done
-from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
-
-ABLE = Requester(ways=("client",))
-"""A client through which a person can be asked."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,9 +29,6 @@ def gate(generated: Path) -> Iterator[Gate]:
     found = Gate(catalogue, Executor(simulated), home=HOME)
     yield found
     found.close()
-
-
-Answer = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Answer
+from player import Answer
 
 from iac_runtime.gate.gate import Gate
 from iac_runtime.language import columns

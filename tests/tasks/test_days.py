@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
 import pytest
-from conftest import Answer
+from player import Answer
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.language.steps import day_of, read_date

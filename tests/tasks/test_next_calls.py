@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from conftest import ABLE, Answer
+from player import ABLE, Answer
 
 from iac_base.errors import NextCall
 from iac_runtime.gate.gate import Gate

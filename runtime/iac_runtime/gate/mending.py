@@ -56,25 +56,27 @@ def mend(error: ToolError, given: Mapping[str, Any], tool: Tool, plan: Callable[
     elif tool.name not in OWN_TOOLS:
         # Planning may cost what carrying out does.
         plan = partial(check_arguments, schema=tool.input)
-    if error.next is None and isinstance(error, InvalidParameterError):
-        error.next = _corrected(error, given, tool, plan) or _look(tool, given)
+    if isinstance(error, InvalidParameterError):
+        error.mend(lambda: _corrected(error, given, tool, plan) or _look(tool, given))
 
 
 def mend_sent(error: ToolError, plan: Plan) -> None:
     """Give the error of a call that was sent its next call, by what kind of failure it is."""
+    if not plan.parts:
+        error.mend(lambda: _after(error, plan))
+
+
+def _after(error: ToolError, plan: Plan) -> NextCall | None:
     tool, given = plan.tool, again(plan).arguments
-    if error.next is not None or plan.parts:
-        return
     if error.type == "APP_NOT_RUNNING" and plan.facts.app[1]:
-        error.next = NextCall("app_launch", {"app": plan.facts.app[1]})
-    elif error.type == "APP_NOT_FOUND":
-        error.next = NextCall("list_apps")
-    elif error.type == "TIMEOUT" and "limit" in tool.input.get("properties", ()):
-        error.next = NextCall(tool.name, {**given, "limit": _FEWER})
-    elif error.type in ("BUSY", "LIST_CHANGED", "STALE") or error.retryable:
-        error.next = again(plan)
-    elif error.type in _LOOKS or error.type == "TIMEOUT":
-        error.next = _look(tool, given)
+        return NextCall("app_launch", {"app": plan.facts.app[1]})
+    if error.type == "APP_NOT_FOUND":
+        return NextCall("list_apps")
+    if error.type == "TIMEOUT" and "limit" in tool.input.get("properties", ()):
+        return NextCall(tool.name, {**given, "limit": _FEWER})
+    if error.type in ("BUSY", "LIST_CHANGED", "STALE") or error.retryable:
+        return again(plan)
+    return _look(tool, given) if error.type in _LOOKS or error.type == "TIMEOUT" else None
 
 
 def again(plan: Plan) -> NextCall:
@@ -199,7 +201,8 @@ def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
     error.suggestion = "It may be deleted, renamed or moved. " + (
         f"Look again with {' or '.join(map(str, lists))}." if lists else "Look again for it."
     )
-    error.next = next(iter(lists), None)
+    if lists:
+        error.mend(lambda: lists[0])
     return error
 
 

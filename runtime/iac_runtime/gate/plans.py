@@ -177,7 +177,7 @@ class Refused:
         error = CallRefusedError(
             self.reason, self.suggestion, app=self.app, command=self.tool, kind=self.kind
         )
-        error.next = self.next
+        error.mend(lambda: self.next)
         return error
 
     def facts(self) -> dict[str, Any]:
