@@ -725,7 +725,7 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "tab", "at": "windows[0]", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def open_tab(url: str) -> Ref:
     """Open a URL in a new tab of Chrome. MODIFY, makes something new.
@@ -764,7 +764,7 @@ def get_title() -> str:
         "url": Param("", "", "text"),
     },
     bind={"target": "windows[0].activeTab", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def go_to(url: str) -> None:
     """Go to a URL in the active tab of Chrome. MODIFY, sets URL.

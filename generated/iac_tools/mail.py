@@ -1152,7 +1152,7 @@ def list_accounts() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "to recipient", "at": "$message", "properties": {"address": "$address"}},
-    example={"message": "outgoingMessages[0]", "address": "example"},
+    example={"message": "outgoingMessages[0]", "address": "ines@example.org"},
 )
 def add_recipient(message: Ref, *, address: str) -> Ref:
     """Add a recipient to an outgoing message. MODIFY, makes something new.

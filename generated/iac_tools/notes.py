@@ -494,7 +494,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     params={
         "url": Param("", "----", "text"),
     },
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def open_note_location(url: str) -> None:
     """Open the note that a note URL names. SAFE, shows a note, takes note URLs only.

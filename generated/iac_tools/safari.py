@@ -638,7 +638,7 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "document", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def open_url(url: str) -> Ref:
     """Open a URL in a new window of Safari. MODIFY, makes something new.
@@ -694,7 +694,7 @@ def get_source() -> str:
         "url": Param("", "", "text"),
     },
     bind={"target": "windows[0].currentTab", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def go_to(url: str) -> None:
     """Go to a URL in the front tab of Safari. MODIFY, sets URL.
@@ -714,7 +714,7 @@ def go_to(url: str) -> None:
     },
     result="specifier",
     bind={"element": "tab", "at": "windows[0]", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def open_tab(url: str) -> Ref:
     """Open a URL in a new tab of the front window of Safari. MODIFY, makes something new.
@@ -783,7 +783,7 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
         "url": Param("", "", "text"),
     },
     bind={"target": "$url"},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def read_later(url: str) -> None:
     """Put a URL on the reading list of Safari. MODIFY, makes something new.
