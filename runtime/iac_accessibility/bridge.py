@@ -1,25 +1,20 @@
-"""The only door to a platform's accessibility interface."""
+"""What a platform's accessibility interface has to offer; the only door to it."""
 
-import sys
 import threading
 from collections import deque
 from collections.abc import Collection, Sequence
-from importlib.util import find_spec
 from typing import Final, Protocol
 
-from iac_accessibility.errors import UiError
 from iac_accessibility.model import (
     ChangeKind,
     Handle,
     Settable,
-    Silent,
     UiApp,
     UiEvent,
     UiFault,
     UiNode,
     Want,
 )
-from iac_base.distribution import pip_install
 
 
 class ElementReader(Protocol):
@@ -152,39 +147,3 @@ class Inbox:
         with self._news:
             self.closed = True
             self._news.notify_all()
-
-
-def open_bridge() -> Bridge:
-    """Return the bridge of this platform.
-
-    Raises:
-        UiError: The extra is not installed, or nothing answers here.
-    """
-    mac = sys.platform == "darwin"
-    if not mac and sys.platform != "linux":
-        raise _unavailable(
-            f"There are no accessibility tools for {sys.platform}.",
-            "They work on macOS and Linux.",
-        )
-    if find_spec("HIServices" if mac else "jeepney") is None:
-        raise _unavailable(
-            "The accessibility tools need a library that is not installed.",
-            f"Install it with: {pip_install('macos' if mac else 'linux')}",
-        )
-    if mac:
-        from iac_accessibility.macos.bridge import MacBridge
-
-        return MacBridge()
-    from iac_accessibility.atspi.bridge import AtspiBridge
-
-    try:
-        return AtspiBridge()
-    except Silent as fault:
-        raise _unavailable(
-            f"This session has no accessibility bus: {fault}.",
-            "Install at-spi2-core, and start this program inside a desktop session.",
-        ) from None
-
-
-def _unavailable(message: str, guidance: str) -> UiError:
-    return UiError("UNAVAILABLE", message, guidance, reason="no_interface")

@@ -10,23 +10,26 @@ that it still is that element, and the answer are the same for all of them.
 
 import json
 import secrets
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from importlib.util import find_spec
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
 from iac_accessibility.apps import UiSession
-from iac_accessibility.bridge import Bridge, open_bridge
+from iac_accessibility.bridge import Bridge
 from iac_accessibility.changes import ElementChange, carry_out, reach, remembered
 from iac_accessibility.errors import StaleError, UiError, told
 from iac_accessibility.identity import ElementFound, Fingerprint
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.locate import target
-from iac_accessibility.model import UiApp
+from iac_accessibility.model import Silent, UiApp
 from iac_accessibility.paths import PathError, parse_path, path_text
 from iac_base.cancellation import Cancellation
+from iac_base.distribution import pip_install
 from iac_base.errors import quoted
 from iac_base.text import clean
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
@@ -38,6 +41,42 @@ from iac_runtime.tools.shape import Perform, Tool
 
 _KEPT: Final = 500
 """Changes and elements that are remembered for the answer to a question."""
+
+
+def open_bridge() -> Bridge:
+    """Return the bridge of this platform.
+
+    Raises:
+        UiError: The extra is not installed, or nothing answers here.
+    """
+    mac = sys.platform == "darwin"
+    if not mac and sys.platform != "linux":
+        raise _unavailable(
+            f"There are no accessibility tools for {sys.platform}.",
+            "They work on macOS and Linux.",
+        )
+    if find_spec("HIServices" if mac else "jeepney") is None:
+        raise _unavailable(
+            "The accessibility tools need a library that is not installed.",
+            f"Install it with: {pip_install('macos' if mac else 'linux')}",
+        )
+    if mac:
+        from iac_accessibility.macos.bridge import MacBridge
+
+        return MacBridge()
+    from iac_accessibility.atspi.bridge import AtspiBridge
+
+    try:
+        return AtspiBridge()
+    except Silent as fault:
+        raise _unavailable(
+            f"This session has no accessibility bus: {fault}.",
+            "Install at-spi2-core, and start this program inside a desktop session.",
+        ) from None
+
+
+def _unavailable(message: str, guidance: str) -> UiError:
+    return UiError("UNAVAILABLE", message, guidance, reason="no_interface")
 
 
 @dataclass(frozen=True, slots=True)

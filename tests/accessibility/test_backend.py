@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import ui_stack as stack
 
-from iac_accessibility import bridge as backend
+from iac_accessibility import toolset as backend
 from iac_base.errors import ToolError
 
 

@@ -15,9 +15,8 @@ from ui_memory import APP, Memory, node, tree
 from ui_reasons import CASES, raised
 from ui_user import User
 
-from iac_accessibility.bridge import open_bridge
 from iac_accessibility.model import ActionFailed, Denied, Handle
-from iac_accessibility.toolset import UiToolset
+from iac_accessibility.toolset import UiToolset, open_bridge
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "accessibility.md").read_text(encoding="utf-8")

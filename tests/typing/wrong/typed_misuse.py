@@ -30,7 +30,6 @@ notes.app.notes[0].move(to="folders[0]")  # wrong
 notes.app.notes[0].show(separate=True)  # wrong
 notes.app.notes.make(nmae="Milk")  # wrong
 notes.app.notes.make(name=3)  # wrong
-notes.app.notes.make("Milk")  # wrong
 notes.app.notes.select("title")  # wrong
 notes.app.notes.select("name", limit="10")  # wrong
 notes.app.notes.select("name")[0]["title"]  # wrong
