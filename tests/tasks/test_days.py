@@ -67,3 +67,13 @@ def test_a_list_looks_in_several_objects(answer: Answer) -> None:
 def test_a_page_of_several_objects_cannot_be_asked_for(answer: Answer) -> None:
     told = answer("safari_list", {"element": "tab", "of": "windows", "offset": 1})
     assert "several objects" in told["message"]
+
+
+def test_a_person_is_asked_about_a_date_and_not_about_tomorrow(answer: Answer) -> None:
+    tomorrow = (date.today() + timedelta(days=1)).isoformat()
+    times = {"start date": "tomorrow 12:00", "end date": "tomorrow 13:00"}
+    event = {"element": "event", "at": "calendars[0]", "properties": {"summary": "A", **times}}
+    recipe = {"calendar": "calendars[0]", "title": "A", "from": "tomorrow 12:00", "until": "now"}
+    for told in (answer("calendar_make", event), answer("calendar_make_event", recipe)):
+        assert f"{tomorrow}T12:00" in told["asks"].text
+        assert "tomorrow" not in told["asks"].text

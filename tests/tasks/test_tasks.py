@@ -14,7 +14,10 @@ from iac_runtime.serve.front import identity
 from iac_runtime.serve.listing import Choice, Listings
 
 TASKS = {task["words"]: task for task in read_tasks()}
-CHOSEN = ("What is on tomorrow?", "I have bought milk.")
+CHOSEN = (
+    "Which events are there? (asked the wrong way, mended by the answer)",
+    "I have bought milk.",
+)
 
 
 def test_a_task_is_reached_within_its_budget(tmp_path: Path, generated: Path) -> None:

@@ -31,8 +31,8 @@ from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.raw import sent_as, sent_raw
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event, EventOp
-from iac_runtime.language.steps import Every, Span, Step, Whose, day_of
-from iac_runtime.language.terms import id_property, property_term
+from iac_runtime.language.steps import Every, Span, Step, Whose, dated, day_of
+from iac_runtime.language.terms import find_properties, id_property, property_term
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.dataflow import without_secrets
 from iac_runtime.policy.effects import OWN, CallFacts, Effect
@@ -40,7 +40,7 @@ from iac_runtime.policy.reach import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
-from iac_runtime.tools.tables import Operation, Tables
+from iac_runtime.tools.tables import Operation, Tables, parameters
 
 _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
     "app_activate": ("activate", "miscactv"),
@@ -78,7 +78,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     operation = tool.operation
     assert operation is not None
     app = operation.tables.app
-    bound = bind(operation.spec, call.arguments)
+    bound = _in_dates(bind(operation.spec, call.arguments), operation)
     event = compose(operation, bound, context.home)
     # All of an object means all but its secrets.
     event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
@@ -188,6 +188,27 @@ def _list_over(
 
 
 _GONE: Final = object()
+
+
+def _in_dates(bound: dict[str, Any], tool: Operation) -> dict[str, Any]:
+    """Return arguments with dates for `tomorrow` and the like: that is what a person is asked."""
+    rows = {key: row.type for key, row in parameters(tool).items()}
+    rows |= {
+        name: "date"
+        for name in bound.get("properties", ()) if isinstance(bound.get("properties"), Mapping)
+        for row in find_properties(tuple(tool.tables.classes), name, tool.tables)
+        if row.type == "date"
+    }  # fmt: skip
+
+    def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            key: filled(value) if key == "properties" and isinstance(value, Mapping)
+            else dated(value.strip()) if isinstance(value, str) and rows.get(key) == "date"
+            else value
+            for key, value in values.items()
+        }  # fmt: skip
+
+    return filled(bound)
 
 
 def bind(spec: Spec, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -215,7 +215,7 @@ def read_date(text: str, where: str = "date") -> DateValue:
         InvalidParameterError: The text is no such date.
     """
     try:
-        moment = datetime.fromisoformat(_dated(text.strip()))
+        moment = datetime.fromisoformat(dated(text.strip()))
         shift = moment.utcoffset()
         if shift is None:
             shift = _local_offset(moment)
@@ -227,8 +227,8 @@ def read_date(text: str, where: str = "date") -> DateValue:
     return DateValue(ms)
 
 
-def _dated(text: str) -> str:
-    """Return a text that begins with the word for a day with its date instead."""
+def dated(text: str) -> str:
+    """Return a text that begins with the word for a day with its date instead; others as it is."""
     found = _WORDED.fullmatch(text)
     if found is None:
         return text
