@@ -185,6 +185,13 @@ def search(session: nox.Session) -> None:
 
 
 @nox.session
+def tasks(session: nox.Session) -> None:
+    """Play tasks in plain words on the real server, and say what each took (words of some --)."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("python", "tests/tasks/run.py", *session.posargs)
+
+
+@nox.session
 def labels(session: nox.Session) -> None:
     """Measure the levels against labels that people gave; fails when a bound is missed."""
     session.install("-q", "-e", ".[gen]")

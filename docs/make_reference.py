@@ -17,11 +17,13 @@ from iac_gen.cli.group import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.apple_errors import APPLE_ERRORS
+from iac_runtime.language.columns import usual_columns
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.model import PRESETS
 from iac_runtime.serve.prompts import PROMPTS
 from iac_runtime.serve.resources import TEMPLATES, resource_entries
 from iac_runtime.tool import LEVELS
+from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool
 
@@ -69,7 +71,10 @@ def pages() -> dict[str, str]:
         "settings.md": _settings(),
         "errors.md": _errors(),
         "rooms.md": _rooms(),
-        **{f"tools/{key}.md": _app(row, tools) for key, (row, tools) in apps.items()},
+        **{
+            f"tools/{key}.md": _app({**row, "key": key}, tools)
+            for key, (row, tools) in apps.items()
+        },
     }
     return {**made, "README.md": _index(apps)}
 
@@ -277,6 +282,16 @@ def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
         ]
         if arguments:
             parts.append(_table(("argument", "type", "required", "says"), arguments))
+    catalogue = Catalogue([TOOLS])
+    tables = catalogue.tables(catalogue.apps[row["key"]])
+    if "list" in tables.tools:
+        held = {element.term for term in tables.classes for element in tables.elements(term)}
+        shown = [
+            (term, ", ".join(column.label for column in usual_columns(term, tables)))
+            for term in tables.classes
+            if any(name in held for name, _ in tables.lineage(term))
+        ]
+        parts += ["## Columns of a list where none are named", _table(("class", "columns"), shown)]
     return _page(str(row["name"]), *parts)
 
 

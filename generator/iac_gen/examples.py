@@ -10,12 +10,21 @@ from iac_gen.types import Types
 from iac_runtime.tool import Class, Property
 from iac_runtime.types import TYPES, alternatives
 
+_TEXTS = {"address": "ines@example.org", "url": "https://example.com"}
+"""What is no text like any other: an app or the policy looks at it."""
+
 _PLAIN = ("text", "boolean", "integer", "real", "number")
 
 
 def example(tool: ToolFunction, classes: Mapping[str, Class], types: Types) -> dict[str, Any]:
     """Return arguments that the app understands: what is required, and what it is about."""
-    required = {p.key: _of_type(p.row.type, types) for p in tool.parameters if p.required}
+    required = {
+        p.key: _TEXTS.get(p.key)
+        if p.row.type == "text" and p.key in _TEXTS
+        else _of_type(p.row.type, types)
+        for p in tool.parameters
+        if p.required
+    }
     if tool.bind or tool.op in ("command", "get"):
         return required
     if tool.op == "set":

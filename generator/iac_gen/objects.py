@@ -292,7 +292,8 @@ def lower_recipe(
 
 def _placeholders(value: Any) -> Iterator[str]:
     if isinstance(value, str) and value.startswith("$"):
-        yield value[1:]
+        # `$day+1` is the day after.
+        yield value[1:].partition("+")[0]
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from _placeholders(item)

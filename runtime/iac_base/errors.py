@@ -9,10 +9,13 @@ IacError                 anything this package raises on purpose; one line of te
 """
 
 import difflib
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
 
-from iac_base.words import fold
+from iac_base.words import fold, split_name
 
 ErrorType = Literal[
     "APP_NOT_FOUND",
@@ -47,6 +50,16 @@ class SetupError(IacError):
 _FACTS: Final = "type message suggestion retryable app command number original".split()
 
 
+class NextCall(NamedTuple):
+    """A call that helps after a failure: a tool by its name, and its arguments."""
+
+    tool: str
+    arguments: Mapping[str, Any] = {}
+
+    def __str__(self) -> str:
+        return f"{self.tool} {json.dumps(dict(self.arguments), ensure_ascii=False)}"
+
+
 class ToolError(IacError):
     """A call failed.
 
@@ -77,6 +90,7 @@ class ToolError(IacError):
         command: str = "",
         number: int | None = None,
         original: str = "",
+        next: NextCall | None = None,
     ) -> None:
         super().__init__(message)
         self.type: ErrorType = type
@@ -87,6 +101,22 @@ class ToolError(IacError):
         self.command = command
         self.number = number
         self.original = original
+        self._next: NextCall | Callable[[], NextCall | None] | None = next
+
+    @property
+    def next(self) -> NextCall | None:
+        """The call to make now; None where only a person can help."""
+        if callable(self._next):
+            self._next = self._next()
+        return self._next
+
+    @next.setter
+    def next(self, call: NextCall | None) -> None:
+        self._next = call
+
+    def mend(self, find: Callable[[], NextCall | None]) -> None:
+        """Set what finds the next call, where there is none yet; it is looked for when asked."""
+        self._next = self._next or find
 
     def __str__(self) -> str:
         return f"{self.message} {self.suggestion}".rstrip()
@@ -94,15 +124,35 @@ class ToolError(IacError):
     def facts(self) -> dict[str, Any]:
         """Return the error as one JSON object; what is not known is left out."""
         facts = {name: getattr(self, name) for name in _FACTS}
+        facts["next"] = self.next and {"tool": self.next.tool, "arguments": {**self.next.arguments}}
         found = {name: value for name, value in facts.items() if value not in ("", None)}
         return {**found, "outcome": dict(self.outcome)} if self.outcome else found
 
 
 class InvalidParameterError(ToolError):
-    """An argument is wrong; nothing was sent to the app."""
+    """An argument is wrong; nothing was sent to the app.
 
-    def __init__(self, message: str, suggestion: str = "") -> None:
-        super().__init__("INVALID_PARAMETER", message, suggestion)
+    Attributes:
+        said: A word of the arguments that nothing has; empty where it is not one word.
+        near: The `known` words that can be meant by it, best first: the suggestion, if none is
+            given.
+        give: Arguments that would do, to be given instead or too.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        suggestion: str = "",
+        *,
+        said: str = "",
+        known: Iterable[str] = (),
+        give: Mapping[str, Any] | None = None,
+    ) -> None:
+        names = list(known)
+        super().__init__("INVALID_PARAMETER", message, suggestion or near_text(said, names))
+        self.said = said
+        self.near = nearest(said, names) if said else []
+        self.give = dict(give or {})
 
 
 class UnknownToolError(ToolError):
@@ -112,6 +162,7 @@ class UnknownToolError(ToolError):
         names = ", ".join(near)
         suggestion = f"Nearest: {names}." if names else "list_apps says which apps are there."
         super().__init__("UNKNOWN_TOOL", f"There is no tool {quoted(name)}.", suggestion)
+        self.mend(lambda: NextCall("list_apps"))
 
 
 class CallRefusedError(ToolError):
@@ -134,16 +185,37 @@ def quoted(text: str, limit: int = 80) -> str:
     return f'"{plain[: limit - 1]}…"' if len(plain) > limit else f'"{plain}"'
 
 
+@cache
+def _meanings() -> dict[str, frozenset[str]]:
+    """Return what people say for a name or a word of one, folded: `sender` is `from`."""
+    rows = json.loads(Path(__file__).with_name("meanings.json").read_bytes())
+    del rows["about"]
+    return {fold(word): frozenset(said.split()) for word, said in rows.items()}
+
+
+def means(said: str, name: str) -> bool:
+    """Say whether a word that people say stands for a name, or for a word in it."""
+    word, table = fold(said), _meanings()
+    return any(word in table.get(part, ()) for part in (fold(name), *split_name(name)))
+
+
 def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
-    """Return the `names` most like `name`, best first, compared without case and punctuation."""
+    """Return the `names` most like `name`, best first, compared without case and punctuation.
+
+    A slip comes before another word for the same, and that before what only looks alike.
+    """
     folded: dict[str, str] = {}
     for candidate in names:
         folded.setdefault(fold(candidate), candidate)
     wanted = fold(name)[:200]
+    if not wanted:
+        return []
+    slips = difflib.get_close_matches(wanted, list(folded), count, 0.8)
+    meant = sorted((key for key in folded if means(name, folded[key])), key=len)
     close = difflib.get_close_matches(wanted, list(folded), count, 0.5)
-    if not close and wanted:
-        close = [key for key in folded if wanted in key or (len(key) > 3 and key in wanted)][:count]
-    return [folded[key] for key in close]
+    if not (slips or meant or close):
+        close = [key for key in folded if wanted in key or (len(key) > 3 and key in wanted)]
+    return [folded[key] for key in dict.fromkeys((*slips, *meant, *close))][:count]
 
 
 def near_text(name: str, names: Iterable[str]) -> str:

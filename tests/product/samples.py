@@ -135,13 +135,16 @@ def same_reads(called: list[SentEvent], shown: list[SentEvent], *, found: bool) 
     """Say whether a list reads of its items what its line reads.
 
     How many events it takes is decided on the way: columns, each item by its id, or of a few items
-    without ids all `properties`; where nothing is `found` there is nothing to read.
+    without ids all `properties`; where nothing is `found` there is nothing to read. The ids name
+    the rows, and the objects in which a list over several looks.
     """
     read, said = (
         {str(e.direct).rpartition(".")[2] for e in events if e.event == "coregetd"}
         for events in (called, shown)
     )
-    return read - {"properties"} <= said and (said <= read or "properties" in read or not found)
+    more = {name for name in read - said if name.lower().endswith(("id", "identifier"))}
+    wanted = said <= read or "properties" in read or not found
+    return read - more - {"properties"} <= said and wanted
 
 
 def built(dictionaries: Path, folder: Path) -> Catalogue:

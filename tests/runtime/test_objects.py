@@ -29,12 +29,13 @@ def session() -> Iterator[Session]:
 
 def sent(session: Session, call: Any) -> list[Any]:
     """Return the events of a call, and behind them the kind of its error."""
-    before = len(session.simulator.events)
+    # The log keeps the newest only: it begins anew.
+    session.simulator.events.clear()
     try:
         call()
     except ToolError as error:
-        return [*session.simulator.events[before:], error.type]
-    return list(session.simulator.events[before:])
+        return [*session.simulator.events, error.type]
+    return list(session.simulator.events)
 
 
 @pytest.fixture(scope="module")

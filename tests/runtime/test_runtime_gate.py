@@ -27,9 +27,10 @@ def gate(catalogue: Catalogue) -> Gate:
 
 def test_a_list_gives_references_that_the_next_tool_takes(gate: Gate) -> None:
     found = call(gate, "diary_list", element="entry", of='journals["Work"]')
+    more = {"creation date": None, "URL": ""}
     assert found == [
-        {"ref": 'journals["Work"].entries.byId("e1")', "name": "Monday", "id": "e1"},
-        {"ref": 'journals["Work"].entries.byId("e2")', "name": "Tuesday", "id": "e2"},
+        {"ref": 'journals["Work"].entries.byId("e1")', "name": "Monday", **more},
+        {"ref": 'journals["Work"].entries.byId("e2")', "name": "Tuesday", **more},
     ]
     assert call(gate, "diary_get", target=found[1]["ref"], properties=["Body", "is private"]) == {
         "body": "Sun",

@@ -38,7 +38,7 @@ FILTERS: list[tuple[dict[str, Any], list[str]]] = [
 
 
 def refs(value: list[dict[str, Any]]) -> list[str]:
-    return [item["id"] for item in value]
+    return [item["ref"].split('"')[1] for item in value]
 
 
 @pytest.mark.parametrize(("where", "found"), FILTERS)
@@ -194,7 +194,7 @@ def test_a_list_is_sorted_by_properties(
     assert refs(app.call("diary_list", element="entry", order=order).value) == found
     page = app.call("diary_list", element="entry", order=order, offset=1, limit=2)
     assert refs(page.value) == found[1:3]
-    assert page.note == f'2 of 4 items; the next: cursor "3:{page.value[-1]["id"]}"'
+    assert page.note == f'2 of 4 items; the next: cursor "3:{refs(page.value)[-1]}"'
 
 
 def test_an_order_that_cannot_be_is_refused(catalogue: Catalogue) -> None:
@@ -203,7 +203,7 @@ def test_an_order_that_cannot_be_is_refused(catalogue: Catalogue) -> None:
         app.call("diary_list", element="entry", order=["-nam"])
     assert app.sent == []
     with pytest.raises(ToolError) as caught:
-        app.call("diary_list", element="entry", order=["words"])
+        app.call("diary_list", element="entry", properties=["name"], order=["words"])
     assert "sorted by words" in caught.value.original
 
 
@@ -240,7 +240,7 @@ def test_what_is_not_there_costs_two_events_and_says_how_to_look(catalogue: Cata
         app.call("diary_list", element="entry", of='journals["No"]')
     assert caught.value.type == "NOT_FOUND"
     assert 'journals["No"]' in caught.value.message
-    assert 'Look again with diary_list (element "journal")' in caught.value.suggestion
+    assert 'Look again with diary_list {"element": "journal"}' in caught.value.suggestion
     assert len(app.sent) == 2
 
 

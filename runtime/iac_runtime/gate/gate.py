@@ -21,7 +21,8 @@ from iac_base.errors import ToolError, UnknownToolError, nearest
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
-from iac_runtime.gate.planning import hint, plan_operation, short_enough
+from iac_runtime.gate.mending import mend, mend_sent
+from iac_runtime.gate.planning import plan_operation, short_enough
 from iac_runtime.gate.plans import (
     Answer,
     Asks,
@@ -210,19 +211,22 @@ class Gate:
                 call.calls,
                 lambda given: self.plan(call._replace(arguments=given, calls=()), tool),
             )
-        perform = plan_operation if tool.operation is not None else tool.perform
+        operation = tool.operation
+        perform = plan_operation if operation is not None else tool.perform
         assert perform is not None
+
+        def planned(arguments: Mapping[str, Any]) -> Plan:
+            given = asked_raw(call._replace(arguments=arguments), tool)
+            checked = check_arguments(given.arguments, accepted(tool))
+            return perform(tool, given._replace(arguments=checked), self.context)
+
         try:
-            call = asked_raw(call, tool)
-            checked = check_arguments(call.arguments, accepted(tool))
-            return perform(tool, call._replace(arguments=checked), self.context)
+            return planned(call.arguments)
         except ToolError as error:
-            app = ""
-            if tool.operation is not None:
-                app = tool.operation.tables.app.name
-                hint(error, tool.operation, call.arguments)
             error.command = error.command or tool.name
-            error.app = error.app or app
+            if operation is not None:
+                error.app = error.app or operation.tables.app.name
+            mend(error, call.arguments, tool, planned)
             raise error from None
 
     def tool(self, name: str) -> Tool:
@@ -328,6 +332,7 @@ class Gate:
             result, error = "cancelled" if cancel.cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.facts.app[1]
+            mend_sent(failure, plan)
             self.permissions.taint.add(failure.original)
             raise
         finally:

@@ -4,11 +4,14 @@ A tool's `perform` makes the plan; here are those of generated tools and of the 
 """
 
 import contextlib
+import itertools
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 from iac_base.cancellation import Cancellation
@@ -17,25 +20,28 @@ from iac_base.errors import (
     InvalidParameterError,
     ToolError,
     UnknownToolError,
-    near_text,
     quoted,
 )
 from iac_base.files import open_state
-from iac_base.text import text_literal
+from iac_runtime.execution.answers import AppAnswer
+from iac_runtime.gate.mending import look_again
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import look_again, plain_result, shown
+from iac_runtime.gate.results import plain_result, shown
 from iac_runtime.gate.witness import Witness, missing
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.raw import sent_as, sent_raw
+from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event, EventOp
-from iac_runtime.language.terms import contains
+from iac_runtime.language.steps import Every, Span, Step, Whose, dated, day_of
+from iac_runtime.language.terms import find_properties, id_property, property_term
+from iac_runtime.language.text import steps_text
 from iac_runtime.policy.dataflow import without_secrets
 from iac_runtime.policy.effects import OWN, CallFacts, Effect
 from iac_runtime.policy.reach import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
-from iac_runtime.tools.tables import APPLICATION, Operation, Tables
+from iac_runtime.tools.tables import Operation, Tables, parameters
 
 _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
     "app_activate": ("activate", "miscactv"),
@@ -73,7 +79,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     operation = tool.operation
     assert operation is not None
     app = operation.tables.app
-    bound = bind(operation.spec, call.arguments)
+    bound = _in_dates(bind(operation.spec, call.arguments), operation)
     event = compose(operation, bound, context.home)
     # All of an object means all but its secrets.
     event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
@@ -105,6 +111,10 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
         )  # fmt: skip
         try:
+            if event.op == "list" and (length := _over(event.target)):
+                every = _list_over(sent, length, execute, operation)
+                every = every if call.raw else shown(every)
+                return short_enough(every, context.limit, facts.effects)
             try:
                 answer = execute(sent)
             except ToolError as error:
@@ -140,13 +150,84 @@ def _otherwise(event: Event, error: ToolError, tables: Tables, seconds: float) -
     return sent_raw(event, tables, seconds)
 
 
+HOLDERS: Final = 50
+"""Objects in which one list looks."""
+
+
+def _over(target: tuple[Step, ...]) -> int:
+    """Return the length of the steps to the objects in each of which a list looks; 0 for one."""
+    for at, (one, then) in enumerate(itertools.pairwise(target), 1):
+        if isinstance(one, Every | Whose | Span) and isinstance(then, Every):
+            return at
+    return 0
+
+
+def _list_over(
+    event: Event, length: int, execute: Callable[[Event], AppAnswer], tool: Operation
+) -> ToolResult:
+    """Return the rows that several objects hold as one list: an exchange for each of them.
+
+    Args:
+        length: How many steps of the target lead to those objects.
+
+    Raises:
+        ToolError: The app could not be asked for one of them.
+    """
+    reader = AppReader(tool.tables, strict=False)
+    kinds = reader.reference(steps_text(event.target[:length])).classes
+    ident = id_property(kinds[0], tool.tables) if kinds else None
+    ids = property_term(ident) if ident else ""
+    first = replace(event, target=event.target[:length], columns=(), order=(), limit=HOLDERS)
+    first = replace(first, id_column=ids, name_column="")
+    held = plain_result(execute(first), first, tool)
+    rows: list[dict[str, Any]] = []
+    notes = [f"looked in {note}" for note in held.notes if " of " in note]
+    for holder in held.value:
+        steps = (*reader.reference(holder["ref"]).steps, *event.target[length:])
+        inner = replace(event, target=steps)
+        found = plain_result(execute(inner), inner, tool)
+        rows += found.value
+        notes += found.notes if found.value else ()
+    labels = {column.jxa: column.label for column in event.columns}
+    for by in reversed(event.order):
+        # What has no value comes last, as in a list of one.
+        label = labels.get(by.jxa, "ref")
+        known = [row for row in rows if row[label] is not None]
+        known.sort(key=itemgetter(label), reverse=by.descending)
+        rows = [*known, *(row for row in rows if row[label] is None)]
+    said = tuple(dict.fromkeys(notes)) if rows else ("there is none",)
+    return ToolResult(rows[: event.limit], said)
+
+
 _GONE: Final = object()
+
+
+def _in_dates(bound: dict[str, Any], tool: Operation) -> dict[str, Any]:
+    """Return arguments with dates for `tomorrow` and the like: that is what a person is asked."""
+    rows = {key: row.type for key, row in parameters(tool).items()}
+    rows |= {
+        name: "date"
+        for name in bound.get("properties", ()) if isinstance(bound.get("properties"), Mapping)
+        for row in find_properties(tuple(tool.tables.classes), name, tool.tables)
+        if row.type == "date"
+    }  # fmt: skip
+
+    def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            key: filled(value) if key == "properties" and isinstance(value, Mapping)
+            else dated(value.strip()) if isinstance(value, str) and rows.get(key) == "date"
+            else value
+            for key, value in values.items()
+        }  # fmt: skip
+
+    return filled(bound)
 
 
 def bind(spec: Spec, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the operation behind a recipe; another tool's are left as they are.
 
-    A value `"$name"` stands for the parameter `name`. One that is not given is left out, and what
+    A value `"$name"` stands for the parameter `name`, `"$name+1"` for the local midnight of the
+    day after the one that it names (`+0`: of that day). One that is not given is left out, and what
     held nothing else with it. Parameters that the recipe does not mention keep their name.
     """
     if not spec.bind:
@@ -161,9 +242,11 @@ def bind(spec: Spec, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fill(part: Any, spec: Spec, arguments: Mapping[str, Any], used: set[str]) -> Any:
-    if isinstance(part, str) and part.startswith("$") and part[1:] in spec.params:
-        used.add(part[1:])
-        return arguments.get(part[1:], _GONE)
+    name, plus, later = part[1:].partition("+") if isinstance(part, str) else ("", "", "")
+    if name in spec.params and part.startswith("$"):
+        used.add(name)
+        given = arguments.get(name, _GONE)
+        return day_of(given, int(later), name) if plus and given is not _GONE else given
     if isinstance(part, Mapping):
         fields = {key: _fill(value, spec, arguments, used) for key, value in part.items()}
         kept: Any = {key: value for key, value in fields.items() if value is not _GONE}
@@ -185,7 +268,7 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
     app = catalogue.find_app(name)
     if app is None or app.kind != "application":
         known = [row.name for row in catalogue.apps.values() if row.kind == "application"]
-        raise InvalidParameterError(f"There is no app {quoted(name)}.", near_text(name, known))
+        raise InvalidParameterError(f"There is no app {quoted(name)}.", said=name, known=known)
     op, code = _APP_EVENTS[tool.name]
     event = Event(app.id, app.kind, op, code, writes=tool.level != "SAFE")
     event, level = _showing(event, tool.level, context)
@@ -259,9 +342,10 @@ def _catalogue(tool: Tool, context: ToolContext) -> Catalogue:
 
 
 def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
-    """Return `{"apps": [{key, name, id, tools: {level: count}}]}`; the level is a tool's least.
+    """Return `{"apps": [{key, name, id, tools: {level: count}}], "now", "zone"}`.
 
-    Tools whose calls can need more than `limit` are left out.
+    The level is a tool's least. Tools whose calls can need more than `limit` are left out. Times
+    are this Mac's: what a call says without an offset is meant so.
     """
     rows: dict[str, dict[str, Any]] = {
         app.key: {"key": app.key, "name": app.name, "id": app.id, "tools": {}}
@@ -271,7 +355,8 @@ def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
         if at_most(tool.ceiling, limit):
             counts = rows[tool.app.key]["tools"]
             counts[tool.level] = counts.get(tool.level, 0) + 1
-    return {"apps": [rows[key] for key in sorted(rows)]}
+    here = {"now": time.strftime("%A %Y-%m-%dT%H:%M%z"), "zone": time.strftime("%Z")}
+    return {"apps": [rows[key] for key in sorted(rows)], **here}
 
 
 def short_enough(found: ToolResult, limit: int | None, effects: tuple[Effect, ...]) -> ToolResult:
@@ -307,15 +392,3 @@ def _may_launch(event: Event, level: Level, listed: frozenset[str]) -> bool:
         or event.kind != "application"
         or any(fnmatchcase(event.app.casefold(), glob) for glob in listed)
     )
-
-
-def hint(error: ToolError, operation: Operation, arguments: Mapping[str, Any]) -> None:
-    """Say how an object is named, to a caller who gave its mere name where a reference is due."""
-    for key, row in operation.spec.params.items():
-        given = arguments.get(key)
-        if not isinstance(given, str) or quoted(given) not in error.message:
-            continue
-        found = operation.tables.classes.get(row.type)
-        if found is not None and contains((APPLICATION,), row.type, operation.tables):
-            example = f"{found.plural}[{text_literal(given)}]"
-            error.suggestion = f"To name a {row.type} of that name, write {example}."

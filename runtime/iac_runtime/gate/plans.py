@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import CallRefusedError, ErrorType
+from iac_base.errors import CallRefusedError, ErrorType, NextCall
 from iac_runtime.execution.executor import Executor
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.effects import Approver, CallFacts, Decision, Verdict
@@ -178,6 +178,7 @@ class Refused:
         source: What decided: a preset, a line of the policy, a built-in rule, a person.
         kind: The type of its error.
         person: The refusal for the person at the terminal, in place of reason and suggestion.
+        next: The call to make now, if one helps.
     """
 
     tool: str
@@ -189,6 +190,7 @@ class Refused:
     source: str = ""
     kind: ErrorType = "REFUSED"
     person: str = ""
+    next: NextCall | None = None
 
     @property
     def requires_prompt(self) -> bool:
@@ -198,9 +200,11 @@ class Refused:
     @property
     def error(self) -> CallRefusedError:
         """The refusal as an error."""
-        return CallRefusedError(
+        error = CallRefusedError(
             self.reason, self.suggestion, app=self.app, command=self.tool, kind=self.kind
         )
+        error.mend(lambda: self.next)
+        return error
 
     def facts(self) -> dict[str, Any]:
         """Return the refusal as one JSON object."""

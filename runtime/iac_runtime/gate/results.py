@@ -1,88 +1,32 @@
-"""What came of a call: answers as plain values, refusals; of an object that is gone, how to look.
+"""What came of a call: answers as plain values, refusals.
 
 A text is what the app has, to the last character. What a model reads is cleaned (`shown`), for it
 is foreign text; with `raw` it is not.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from iac_base import text as cleaning
-from iac_base.errors import InvalidParameterError, ToolError, quoted
+from iac_base.errors import InvalidParameterError, NextCall, ToolError, quoted
 from iac_base.text import text_literal
 from iac_base.words import fold
 from iac_runtime.execution.answers import AppAnswer, describe
+from iac_runtime.gate.mending import again, look_again
 from iac_runtime.gate.plans import Call, Done, Plan, Refused, ToolResult
 from iac_runtime.language.plain import RefText, plain, ref, unfiltered
-from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import (
-    Among,
-    Beside,
-    ById,
-    ByIndex,
-    ByName,
-    Step,
-    Whose,
-)
+from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.policy.call_view import steps_in
 from iac_runtime.policy.effects import Decision
 from iac_runtime.tools.checking import accepts
 from iac_runtime.tools.own import DOORS
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation, Tables
 from iac_runtime.types import parse_type
-
-_PICKS: Final = (Among, Beside, ById, ByIndex, ByName)
-
-
-def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
-    """Return `error`; one that says NOT_FOUND names the object and the call that lists its like."""
-    if error.type != "NOT_FOUND":
-        return error
-    picked = list(dict.fromkeys(_picked(event)))
-    if not picked:
-        return error
-    names = ", ".join(steps_text(steps) for steps in picked[:3])
-    lists = dict.fromkeys(filter(None, (_list_call(steps, tool) for steps in picked[:2])))
-    error.message = (
-        f"{tool.tables.app.name} has no {names} (any more)."
-        if len(picked) == 1
-        else f"{tool.tables.app.name} lacks one of {names}."
-    )
-    error.suggestion = "It may be deleted, renamed or moved. " + (
-        f"Look again with {' or '.join(lists)}." if lists else "Look again for it."
-    )
-    return error
-
-
-def _picked(event: Event) -> Iterator[tuple[Step, ...]]:
-    """Yield what the request names by id, name or position, up to the last pick of each."""
-    for steps in steps_in(event):
-        last = max((n for n, step in enumerate(steps) if isinstance(step, _PICKS)), default=-1)
-        if last >= 0:
-            yield steps[: last + 1]
-
-
-def _list_call(steps: tuple[Step, ...], tool: Operation) -> str:
-    """Return the call that lists the collection that `steps` picks from, if there is one."""
-    if "list" not in tool.tables.tools:
-        return ""
-    collection = steps[:-1]
-    try:
-        found = AppReader(tool.tables, strict=False).reference(steps_text(collection))
-    except InvalidParameterError:
-        return ""
-    if not found.selectable or not found.classes:
-        return ""
-    of = steps_text(collection[:-1])
-    within = f", of {text_literal(of)}" if of else ""
-    return f"{tool.tables.key}_list (element {text_literal(found.classes[0])}{within})"
-
 
 _SHIFTING: Final = (
     "a reference here ends in a position, and positions shift when objects come or go: use it soon"
@@ -313,6 +257,11 @@ def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
     Where no tool for higher ones is `listed`, what may run is called by its own name.
     """
     way = f"Call it with {DOORS[decision.level]}, the same name and arguments."
+    given = plan.facts.given or plan.facts.arguments
+    call = NextCall(plan.tool.name, given)
+    if listed:
+        named = given if plan.parts else {"arguments": given}
+        call = NextCall(DOORS[decision.level], {"name": plan.tool.name, **named})
     return Refused(
         plan.tool.name,
         plan.facts.app[1],
@@ -321,6 +270,7 @@ def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
         way if listed else f"Call {plan.tool.name} itself, with the same arguments.",
         plan.facts.line,
         source="the tool that was used",
+        next=call,
     )
 
 
@@ -339,4 +289,5 @@ def refused(plan: Plan, decision: Decision) -> Refused:
         decision.source,
         decision.error,
         decision.person or said,
+        again(plan) if decision.error != "REFUSED" and not plan.parts else None,
     )

@@ -18,11 +18,12 @@ from iac_base.errors import InvalidParameterError, ToolError, quoted
 from iac_runtime.gate.batch import plan_several
 from iac_runtime.gate.planning import plan_operation
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
+from iac_runtime.language.columns import named_columns
 from iac_runtime.language.raw import sent_as
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Every
-from iac_runtime.language.terms import elements_term, named_columns
+from iac_runtime.language.terms import elements_term
 from iac_runtime.outcomes.history import History, KeptCall, Selection
 from iac_runtime.outcomes.inverse import InverseCall, Left, tool_named
 from iac_runtime.outcomes.outcome import Outcome, is_gone, of_values, record_of, shown

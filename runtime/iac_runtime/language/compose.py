@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from iac_base.errors import InvalidParameterError, ToolError, quoted
+from iac_runtime.language.columns import all_columns, named_columns, usual_columns
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import Last, Reference, has_folders, insertion, is_path
 from iac_runtime.language.request import ABSENT, Absent, Column, Event, EventOp, Order
 from iac_runtime.language.steps import Every, RecordValue, Step, Term, Value, Whose
 from iac_runtime.language.terms import (
-    all_columns,
     camel,
     class_term,
     contains,
@@ -21,13 +21,11 @@ from iac_runtime.language.terms import (
     known_class,
     known_properties,
     loose_name,
-    named_columns,
+    not_held,
     property_term,
-    unknown_name,
-    usual_columns,
 )
 from iac_runtime.tool import Level, Op, Param, at_most, highest
-from iac_runtime.tools.tables import Operation, Tables, parameters
+from iac_runtime.tools.tables import CONTENTS, Operation, Tables, parameters
 from iac_runtime.types import parse_type
 
 _INTO: Final = frozenset({"of", "at", "to", "folder"})
@@ -55,9 +53,6 @@ _ALL: Final = "pALL"
 
 _LONGEST: Final = 10
 """Digits of a position."""
-
-_CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
-"""The codes of whole contents: replacing them loses the old ones, and a new object has none."""
 
 
 def compose(tool: Operation, arguments: Mapping[str, Any], home: str) -> Event:
@@ -196,18 +191,23 @@ def _set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     return _event(tool, "set", target=found.steps, named=tuple(values.items()), more=more)
 
 
-def _collection(given: Mapping[str, Any], reader: AppReader) -> tuple[tuple[Step, ...], str]:
-    """Return the steps to the collection that `element`, `of` and `where` name, and its class."""
+def _collection(
+    given: Mapping[str, Any], reader: AppReader, *, several: bool = False
+) -> tuple[tuple[Step, ...], str]:
+    """Return the steps to the collection that `element`, `of` and `where` name, and its class.
+
+    With `several`, `of` may name many objects: what each of them holds is meant.
+    """
     tables = reader.tables
     term = known_class(given["element"], tables, "element")
     owner = reader.place(given.get("of"))
-    if owner.selectable:
+    if owner.selectable and not (several and not {"cursor", "offset"} & given.keys()):
         raise InvalidParameterError(
             f"of: {owner.text} names several objects.", "Pick one, as in [0]."
         )
     plural = elements_term(term, tables)
     if owner.classes is not None and not contains(owner.classes, term, tables):
-        raise unknown_name(plural, owner.classes, tables, what="element")
+        raise not_held(term, owner.classes, tables)
     steps: tuple[Step, ...] = (*owner.steps, Every(plural))
     if given.get("where"):
         steps = (*steps, Whose(reader.filter(given["where"], (term,))))
@@ -222,7 +222,7 @@ def _count(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Even
 
 def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
-    steps, term = _collection(given, reader)
+    steps, term = _collection(given, reader, several=True)
     ident = id_property(term, tables)
     name = tables.find_property(term, "name")
     if "properties" in given:
@@ -389,7 +389,7 @@ def _setting_level(
                 # It sets what its record names, so it weighs what those weigh.
                 inner = value if isinstance(value, Mapping) else {"": value}
                 levels.append(_setting_level(classes, inner, tables, unknown, making=making))
-            elif making and row.code in _CONTENTS and row.level == "DANGEROUS":
+            elif making and row.code in CONTENTS and row.level == "DANGEROUS":
                 levels.append("MODIFY")
             else:
                 levels.append(row.level)

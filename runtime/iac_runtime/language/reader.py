@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.errors import InvalidParameterError, quoted
 from iac_base.words import fold
 from iac_runtime.language.references import (
     Last,
@@ -220,7 +220,7 @@ class AppReader:
         operator = _OPERATORS.get(key)
         if operator is None:
             raise InvalidParameterError(
-                f"{quoted(word)} is no comparison in a filter.", near_text(word, _KNOWN)
+                f"{quoted(word)} is no comparison in a filter.", said=word, known=_KNOWN
             )
         last = found.steps[-1]
         if isinstance(last, Boundary):

@@ -4,6 +4,7 @@ Positions count from 0, negative ones from the end. Names are JXA's. Whether `[-
 last object is not documented by Apple; only a Mac can confirm it.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
@@ -139,6 +140,12 @@ class Whose:
     filter: Filter
 
 
+_DAYS: Final = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_WEEK: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WORDED: Final = re.compile(r"([A-Za-z]+?)(?:(?:T|\s+)(\d.*))?")
+_DATES: Final = "Write it like 2026-03-09T14:30, 2026-03-09, today or tomorrow 14:30; local time."
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """An object of the exchange itself: `made` is what its write answered with; `id` and `name` are
@@ -211,24 +218,51 @@ def read_date(text: str, where: str = "date") -> DateValue:
     """Return the moment that an ISO 8601 text names, to the millisecond.
 
     Without an offset it is local time of the user, and a date alone is its midnight. A year has
-    four digits, 0001 to 9999, and the moment must lie in them in UTC too.
+    four digits, 0001 to 9999, and the moment must lie in them in UTC too. `today`, `tomorrow`,
+    `yesterday` and the name of a day of the week (the next one) stand for their date, alone or
+    before a time (`tomorrow 14:30`); `now` is now.
 
     Raises:
         InvalidParameterError: The text is no such date.
     """
     try:
-        moment = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(dated(text.strip()))
         shift = moment.utcoffset()
         if shift is None:
             shift = _local_offset(moment)
     except (ValueError, OverflowError, OSError):
-        raise InvalidParameterError(
-            f"{where}: {quoted(text)} is no date.", "Write it like 2026-03-09T14:30 or 2026-03-09."
-        ) from None
+        raise InvalidParameterError(f"{where}: {quoted(text)} is no date.", _DATES) from None
     ms = (moment.replace(tzinfo=None) - _EPOCH - shift) // _STEP
     if not _FIRST <= ms <= _LAST:
         raise InvalidParameterError(f"{where}: {quoted(text)} lies outside the years 1 to 9999.")
     return DateValue(ms)
+
+
+def dated(text: str) -> str:
+    """Return a text that begins with the word for a day with its date instead; others as it is."""
+    found = _WORDED.fullmatch(text)
+    if found is None:
+        return text
+    now, day, time = datetime.now(), found[1].casefold(), found[2]
+    if day == "now" and not time:
+        return now.isoformat()
+    shift = _DAYS.get(day)
+    if shift is None and day in _WEEK:
+        shift = (_WEEK.index(day) - now.weekday() - 1) % 7 + 1
+    if shift is None:
+        return text
+    date = (now + timedelta(days=shift)).date().isoformat()
+    return f"{date}T{time:0>5}" if time else date
+
+
+def day_of(text: str, later: int = 0, where: str = "date") -> str:
+    """Return the local day on which a moment falls, or one some days later, as ISO 8601.
+
+    Raises:
+        InvalidParameterError: The text is no date.
+    """
+    moment = datetime.fromtimestamp(read_date(text, where).ms / 1000)
+    return (moment + timedelta(days=later)).date().isoformat()
 
 
 def _local_offset(moment: datetime) -> timedelta:

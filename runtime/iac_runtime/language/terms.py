@@ -6,14 +6,14 @@ class, then in its subclasses (a property typed `item` may hold a folder).
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.errors import InvalidParameterError, quoted
+from iac_base.text import text_literal
 from iac_base.words import fold
-from iac_runtime.language.request import Column
 from iac_runtime.language.steps import Term
 from iac_runtime.tool import Class, Property
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import Tables, holder_of, holders
 from iac_runtime.types import find_type, parse_type
 
 CLASS_PROPERTY = Property("class", "pcls", "class", "type", "r", "SAFE")
@@ -26,8 +26,6 @@ _TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
 
 _HOLDING: Final = frozenset({"any", "insertion", "object", "record"})
 """How types are read that may hold an object, or something that names can follow."""
-
-_MAX_COLUMNS: Final = 80
 
 What = Literal["property", "element", "property or element"]
 
@@ -95,7 +93,8 @@ def known_class(name: str, tables: Tables, where: str) -> str:
     if found is None:
         raise InvalidParameterError(
             f"{where}: {tables.app.name} has no class {quoted(name)}.",
-            near_text(name, list(tables.classes)),
+            said=name,
+            known=tables.classes,
         )
     return found
 
@@ -171,8 +170,20 @@ def unknown_name(
     owner = " or ".join(classes[:3])
     return InvalidParameterError(
         f"{tables.key}: {quoted(name)} is no {what} of {owner}.",
-        near_text(name, _known_names(classes, tables, what)),
+        said=name,
+        known=_known_names(classes, tables, what),
     )
+
+
+def not_held(term: str, classes: tuple[str, ...], tables: Tables) -> InvalidParameterError:
+    """Return the error for elements that no object of `classes` has: it says who has them."""
+    others, place = holders(term, tables), holder_of(tables, term)
+    message = f"{tables.key}: {' or '.join(classes[:3])} holds no {term}."
+    if not others:
+        return InvalidParameterError(message, "No object holds one; look for a property that is.")
+    said = f"of {text_literal(place)}" if place else "no of"
+    way = f"Held by: {', '.join(others[:5])}. Give {said}."
+    return InvalidParameterError(message, way, give={"of": place or None})
 
 
 def camel(term: str) -> str:
@@ -296,55 +307,6 @@ def id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
 def is_text(term: str, tables: Tables) -> bool:
     """Say whether the class is one of the Text Suite."""
     return any(row.code in _TEXT_CODES for _, row in tables.lineage(term))
-
-
-def named_columns(
-    names: Any, classes: tuple[str, ...] | None, tables: Tables
-) -> tuple[Column, ...]:
-    """Return what to read for the properties of these names, each once.
-
-    Raises:
-        InvalidParameterError: An object of `classes` has no such property, or it cannot be read.
-    """
-    found: dict[str, Column] = {}
-    for name in [names] if isinstance(names, str) else names:
-        rows = known_properties(classes, name, tables)
-        column = (
-            Column(rows[0].term, property_term(rows[0]))
-            if rows
-            else Column(name, loose_name(name, tables))
-        )
-        if rows and not any("r" in row.access for row in rows):
-            raise InvalidParameterError(f'"{rows[0].term}" can be set but not read.')
-        found[column.label] = column
-    return tuple(found.values())
-
-
-def all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
-    """Return every property of a class that can be read, up to a limit."""
-    rows = [row for row in tables.properties(term) if "r" in row.access]
-    return tuple(Column(row.term, property_term(row)) for row in rows[:_MAX_COLUMNS])
-
-
-@_kept
-def usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
-    """Return what to read of each item where nothing is asked for: name and id.
-
-    Of text, the text. Where there is no name, a few plain values (a message's subject) tell the
-    items apart.
-    """
-    if is_text(term, tables):
-        return (Column("text", ""),)
-    name, ident = tables.find_property(term, "name"), id_property(term, tables)
-    named = [row for row in (name, ident) if row is not None]
-    if name is None:
-        plain = [
-            row
-            for row in tables.properties(term)
-            if row.type in ("text", "date", "integer") and "r" in row.access and row not in named
-        ]
-        named += plain[:3]
-    return tuple(Column(row.term, property_term(row)) for row in named)
 
 
 def enumerator_term(text: str, rows: Iterable[tuple[str, str]]) -> Term | None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.errors import InvalidParameterError, quoted
 from iac_runtime.language.references import (
     Last,
     Reference,
@@ -92,9 +92,9 @@ class ValueReader:
         try:
             return self._union(value, kinds, where, 0)
         except InvalidParameterError as error:
-            if where in error.message:
-                raise
-            raise InvalidParameterError(f"{where}: {error.message}", error.suggestion) from None
+            if where not in error.message:
+                error.message = f"{where}: {error.message}"
+            raise
 
     def record(
         self, value: Mapping[str, Any], find: Callable[[str], Property | None], depth: int = 0
@@ -221,7 +221,7 @@ class ValueReader:
         found = enumerator_term(text, rows)
         if found is None:
             raise InvalidParameterError(
-                f"{where}: {quoted(text)} is no {name}.", near_text(text, [row[0] for row in rows])
+                f"{where}: {quoted(text)} is no {name}.", said=text, known=[row[0] for row in rows]
             )
         return found
 
@@ -243,10 +243,10 @@ class ValueReader:
 
         def find(field: str) -> Property:
             row = field_named(rows, field)
-            if row is None:
-                known = near_text(field, [row.term for row in rows])
-                raise InvalidParameterError(f"{quoted(field)} is no field of {name}.", known)
-            return row
+            if row is not None:
+                return row
+            message, known = f"{quoted(field)} is no field of {name}.", [row.term for row in rows]
+            raise InvalidParameterError(message, said=field, known=known)
 
         return find
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from iac_base.errors import InvalidParameterError
+from iac_runtime.language.columns import all_columns
 from iac_runtime.language.plain import unfiltered
 from iac_runtime.language.raw import sent_as, sent_raw
 from iac_runtime.language.reader import AppReader
@@ -30,7 +31,6 @@ from iac_runtime.language.steps import (
     Value,
 )
 from iac_runtime.language.terms import (
-    all_columns,
     class_named,
     contains,
     elements_term,

@@ -10,7 +10,7 @@ from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import SearchHit
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import APPLICATION, Operation, Tables
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables, holder_of, route
 from iac_runtime.types import TYPES, find_type
 
 _EXAMPLES: Final[Mapping[str, Any]] = {
@@ -20,9 +20,6 @@ _EXAMPLES: Final[Mapping[str, Any]] = {
 
 _PATHS: Final = frozenset({"folder", "file"})
 """Classes whose objects are named by a path, where an app has folders as Finder has."""
-
-_FAR: Final = 400
-"""Places that are looked at for a reference; an app whose objects lie deeper gets a shorter one."""
 
 _LEVEL: Final = re.compile(r"\s*\b(?:SAFE|MODIFY|DANGEROUS)\b[^.]*\.\s*$")
 
@@ -84,14 +81,14 @@ def _example(tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None) 
     if spec.bind or spec.op == "command":
         return {key: _value(spec.params[key].type, tables) for key in required}
     if spec.op == "get":
-        given: dict[str, Any] = {"target": _route(tables, about or None)}
+        given: dict[str, Any] = {"target": route(tables, about or None)}
     elif spec.op == "set":
         owner, values = _settings(about, named, tables)
-        given = {"target": _route(tables, owner), "properties": values}
+        given = {"target": route(tables, owner), "properties": values}
     else:
         term = _element(schema["properties"]["element"], about, tables)
         given = {"element": term}
-        holder = _holder(tables, term)
+        holder = holder_of(tables, term)
         if holder:
             given["at" if spec.op == "make" else "of"] = holder
         if spec.op == "make" and named:
@@ -109,25 +106,13 @@ def _element(row: Mapping[str, Any], about: str, tables: Tables) -> str:
     return next((term for term in offered if term in near), offered[0])
 
 
-def _holder(tables: Tables, term: str) -> str:
-    """Return a reference to what holds objects of a class; empty where the app itself does."""
-    owners = [
-        owner
-        for owner in (APPLICATION, *tables.classes)
-        if any(element.term == term for element in tables.elements(owner))
-    ]
-    if not owners or owners[0] == APPLICATION:
-        return ""
-    return next((path for owner in owners if (path := _route(tables, owner)) != APPLICATION), "")
-
-
 def _settings(about: str, named: Iterable[str], tables: Tables) -> tuple[str, dict[str, Any]]:
     """Return a class, and values for the properties that were named or for one that can be set."""
     for term in (about,) if about else tables.classes:
         rows = {prop.term: prop for prop in tables.properties(term) if "w" in prop.access}
         chosen = [rows[name] for name in named if name in rows]
         chosen = chosen or [row for row in rows.values() if row.type in _EXAMPLES][:1]
-        reached = term == APPLICATION or _route(tables, term) != APPLICATION
+        reached = term == APPLICATION or route(tables, term) != APPLICATION
         if chosen and reached:
             return term, {row.term: _value(row.type, tables) for row in chosen}
     return about or APPLICATION, {}
@@ -141,34 +126,10 @@ def _value(kind: str, tables: Tables) -> Any:
     if tables.enums.get(first):
         return tables.enums[first][0][0]
     if first in tables.classes and not (first in _PATHS and has_folders(tables)):
-        return _route(tables, first)
+        return route(tables, first)
     if first in tables.records:
         return {}
     row = find_type(first)
     if row is not None and row.reading in ("object", "insertion"):
-        return _route(tables, None)
+        return route(tables, None)
     return _EXAMPLES.get(first, "example")
-
-
-def _route(tables: Tables, wanted: str | None) -> str:
-    """Return a short reference to an object of the class `wanted`, else to what comes first.
-
-    Breadth first over elements, then over properties that hold an object.
-    """
-    if wanted == APPLICATION or APPLICATION not in tables.classes:
-        return APPLICATION
-    queue, seen = [(APPLICATION, "")], {APPLICATION}
-    for term, path in queue:
-        if path and (wanted is None or tables.descends(term, wanted)):
-            return path
-        if len(queue) > _FAR:
-            break
-        steps = [
-            (one.term, f"{tables.classes[one.term].plural}[0]") for one in tables.elements(term)
-        ]
-        steps += [(one.type, one.jxa) for one in tables.properties(term)]
-        for held, step in steps:
-            if held in tables.classes and held not in seen:
-                seen.add(held)
-                queue.append((held, f"{path}.{step}" if path else step))
-    return APPLICATION

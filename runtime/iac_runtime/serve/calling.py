@@ -11,12 +11,14 @@ person is asked next is the gate's to say; another way needs its word in `APPROV
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import (
     IacError,
     InvalidParameterError,
+    NextCall,
     ToolError,
     UnknownToolError,
     quoted,
@@ -42,7 +44,7 @@ from iac_runtime.serve.status import StatusFile
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.own import DOORS, META_TOOLS
+from iac_runtime.tools.own import DOORS, META_TOOLS, OWN_TOOLS
 
 if TYPE_CHECKING:
     from iac_runtime.serve.pages import ToolSearch
@@ -156,6 +158,15 @@ def through_door(call: Call) -> Call:
     return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
 
 
+def by_door(call: NextCall | None, used: str, name: str) -> NextCall | None:
+    """Return a next call as a client makes it that came by the door `used` to the tool `name`."""
+    if call is None or used not in MOST or call.tool in (*OWN_TOOLS, *META_TOOLS):
+        return call
+    # What shows how things stand only reads.
+    door = used if call.tool == name else DOORS["SAFE"]
+    return NextCall(door, {"name": call.tool, "arguments": call.arguments})
+
+
 class Calls:
     """The method tools/call, on a gate with a catalogue.
 
@@ -205,6 +216,7 @@ class Calls:
             deadline.allow(call.arguments.get("timeout"))
             return _through_gate(self._gate, call, peer, params, deadline, cancel)
         except ToolError as error:
+            error.next = by_door(error.next, params["name"], call.tool)
             return failure_result(deadline.meaning(error))
         except Exception as error:
             return failure_result(error)
@@ -240,6 +252,8 @@ def _through_gate(
     while True:
         with deadline.kept(cancel) as inner:
             outcome = gate.call(call, cancel=inner)
+        if isinstance(outcome, Refused):
+            outcome = replace(outcome, next=by_door(outcome.next, params["name"], call.tool))
         if not isinstance(outcome, Asks):
             return outcome_result(outcome)
         if outcome.way == "client" and peer.modern:

@@ -133,7 +133,9 @@ def _end(
 def identity(surface: str = "") -> ServerIdentity:
     """Return what the server says of itself; `surface` is what it lists."""
     plans = "plans" in surface.split(",") and find_spec("pydantic_monty") is not None
-    return ServerIdentity("iac", VERSION, INSTRUCTIONS + PLANS * plans, CAPABILITIES)
+    # A session lasts hours: list_apps says what the time is by then.
+    today = time.strftime("It began on %A %Y-%m-%d; the zone is %Z (%z).\n")
+    return ServerIdentity("iac", VERSION, INSTRUCTIONS + today + PLANS * plans, CAPABILITIES)
 
 
 def start(raw: Mapping[str, Any]) -> int:

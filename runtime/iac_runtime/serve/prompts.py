@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.errors import InvalidParameterError, quoted
 
 
 class Argument(NamedTuple):
@@ -88,7 +88,7 @@ def find_prompt(name: str, ids: Collection[str]) -> Prompt:
     """
     known = {prompt.name: prompt for prompt in offered(ids)}
     if name not in known:
-        raise InvalidParameterError(f"There is no prompt {quoted(name)}.", near_text(name, known))
+        raise InvalidParameterError(f"There is no prompt {quoted(name)}.", said=name, known=known)
     return known[name]
 
 
@@ -102,7 +102,7 @@ def prompt_text(prompt: Prompt, given: Mapping[str, str]) -> str:
     for name in given:
         if name not in rows:
             raise InvalidParameterError(
-                f"{prompt.name} has no argument {quoted(name)}.", near_text(name, rows)
+                f"{prompt.name} has no argument {quoted(name)}.", said=name, known=rows
             )
     # On one line, so that a value cannot look like a step of the recipe.
     words = {name: " ".join(value.split()) for name, value in given.items()}

@@ -132,7 +132,7 @@ def _offset(said: list[str]) -> int:
 
 
 def _unknown(uri: str) -> InvalidParameterError:
-    return InvalidParameterError(f"There is no resource {quoted(uri)}.", near_text(uri, _FORMS))
+    return InvalidParameterError(f"There is no resource {quoted(uri)}.", said=uri, known=_FORMS)
 
 
 def read_resource(uri: str, sources: Sources) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from enum import Enum
 from os import PathLike, fspath
 from typing import Any, Final, TypeAlias
 
-from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.errors import InvalidParameterError, means, quoted
 from iac_base.words import fold
 
 _Schema: TypeAlias = Mapping[str, Any]
@@ -53,18 +53,30 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
                 "Leave it out, and compare the texts that come back; or run a script with it.",
             )
         if key is None:
-            near = near_text(str(name), [row.rstrip("_") for row in rows])
-            raise InvalidParameterError(f"There is no argument {quoted(str(name))}.", near)
+            # What people say for it, where that can be one thing only.
+            others = [row for row in rows if row not in arguments and means(str(name), row)]
+            if len(others) != 1:
+                message = f"There is no argument {quoted(str(name))}."
+                known = [row.rstrip("_") for row in rows]
+                raise InvalidParameterError(message, said=str(name), known=known)
+            key = others[0]
         if value is None and key not in required:
             continue
         if key in found:
             raise InvalidParameterError(f'"{key}" is given twice.')
         found[key] = _spelled(value, rows[key])
-    missing = [f'"{key.rstrip("_")}"' for key in required if key not in found]
+    missing = [key for key in required if key not in found]
     if missing:
-        raise InvalidParameterError(f"{' and '.join(missing)} must be given.")
+        named = " and ".join(f'"{key.rstrip("_")}"' for key in missing)
+        raise InvalidParameterError(f"{named} must be given.", _choices(rows[missing[0]]))
     _validate(found, schema)
     return found
+
+
+def _choices(schema: _Schema) -> str:
+    """Return what an argument can be, or is for; empty where its schema does not say."""
+    words = [str(word) for part in _alternatives(schema) for word in part.get("enum", ())]
+    return f"One of: {', '.join(words)}." if words else str(schema.get("description", ""))
 
 
 def taken(value: Any, where: str = "arguments", depth: int = 0) -> Any:
@@ -271,7 +283,7 @@ def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
     shown = quoted(value if isinstance(value, str) else repr(value))
     if problem.validator == "enum":
         raise InvalidParameterError(
-            f"{where}: {shown} is not allowed.", near_text(str(value), wanted)
+            f"{where}: {shown} is not allowed.", said=str(value), known=wanted
         )
     if problem.validator == "type":
         raise InvalidParameterError(f"{where} wants {_type_name(wanted)}, not {shown}.")
@@ -284,7 +296,7 @@ def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
         known = list(problem.schema.get("properties", ()))
         extra = next((key for key in value if key not in known), "")
         raise InvalidParameterError(
-            f"{where} has no {quoted(str(extra))}.", near_text(str(extra), known)
+            f"{where} has no {quoted(str(extra))}.", said=str(extra), known=known
         )
     if problem.validator == "required" and isinstance(value, Mapping):
         lacking = ", ".join(f'"{key}"' for key in wanted if key not in value)

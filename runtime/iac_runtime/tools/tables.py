@@ -8,10 +8,17 @@ from typing import Any, Final, TypeVar
 
 from iac_base.words import fold
 from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record, Spec, spec_of
+from iac_runtime.types import find_type
 
 APPLICATION = "application"
 """The class at which every reference begins; each module with classes has it."""
 
+CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
+"""The codes of whole contents: replacing them loses the old ones, and a new object has none."""
+
+
+_FAR: Final = 400
+"""Places that are looked at for a reference; an app whose objects lie deeper gets a shorter one."""
 
 Row = TypeVar("Row", Property, Element)
 
@@ -83,6 +90,58 @@ def _first_of_each(rows: Iterable[Row]) -> tuple[Row, ...]:
     for row in rows:
         found.setdefault(row.term, row)
     return tuple(found.values())
+
+
+def holders(term: str, tables: Tables) -> list[str]:
+    """Return the classes whose objects hold those of the class `term`, the application first."""
+    return [
+        owner
+        for owner in (APPLICATION, *(name for name in tables.classes if name != APPLICATION))
+        if any(element.term == term for element in tables.elements(owner))
+    ]
+
+
+def holder_of(tables: Tables, term: str) -> str:
+    """Return a reference to what holds objects of a class; empty where the app itself does.
+
+    An example of the module is the better one: Mail's inbox rather than its first mailbox.
+    """
+    owners = holders(term, tables)
+    if not owners or owners[0] == APPLICATION:
+        return ""
+    told = (spec.example for spec in tables.tools.values() if spec.op in ("list", "count"))
+    best = next((row["of"] for row in told if row.get("element") == term and row.get("of")), "")
+    ways = (route(tables, owner) for owner in owners)
+    return best or next((way for way in ways if way != APPLICATION), "")
+
+
+def route(tables: Tables, wanted: str | None) -> str:
+    """Return a short reference to an object of the class `wanted`, else to what comes first.
+
+    Breadth first over elements, then over properties that hold an object.
+    """
+    if wanted == APPLICATION or APPLICATION not in tables.classes:
+        return APPLICATION
+    queue, seen = [(APPLICATION, "")], {APPLICATION}
+    for term, path in queue:
+        if path and (wanted is None or tables.descends(term, wanted)):
+            return path
+        if len(queue) > _FAR:
+            break
+        steps = [
+            (one.term, f"{tables.classes[one.term].plural}[0]") for one in tables.elements(term)
+        ]
+        # A name is a text too, but one without parts.
+        steps += [
+            (one.type, one.jxa)
+            for one in tables.properties(term)
+            if find_type(one.type) is None or one.code in CONTENTS
+        ]
+        for held, step in steps:
+            if held in tables.classes and held not in seen:
+                seen.add(held)
+                queue.append((held, f"{path}.{step}" if path else step))
+    return APPLICATION
 
 
 def tables_of(module: ModuleType) -> Tables:

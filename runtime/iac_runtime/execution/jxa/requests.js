@@ -166,8 +166,9 @@ function field(record, name) {
 }
 
 function assign(work, request) {
-  var target = build(work, request.target), done = [];
-  request.named.forEach(function (pair) {
+  var target = build(work, request.target), done = [], late = {}, waiting = request.named.slice(), pair;
+  while (waiting.length) {
+    pair = waiting.shift();
     var value = work.raw ? null : convert(work, pair[1]);
     try {
       if (work.raw) rawSet(work, step(work, target, ['go', pair[0], pair[2]]), pair[1]);
@@ -175,11 +176,17 @@ function assign(work, request) {
         work.app.set(target[pair[0]], record(work, [['to', pair[1]]].concat(work.more)));
       } else target[pair[0]] = value;
     } catch (error) {
+      // A start after the old end is taken once the new end is set.
+      if (error.errorNumber === -10025 && waiting.length && !late[pair[0]]) {
+        late[pair[0]] = true;
+        waiting.push(pair);
+        continue;
+      }
       if (!done.length || typeof error.errorNumber !== 'number') throw error;
       throw { errorNumber: error.errorNumber, message: error.message + ' (' + done.join(', ') + ' was set before)' };
     }
     done.push(pair[0]);
-  });
+  }
   return null;
 }
 

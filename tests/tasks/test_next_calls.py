@@ -1,0 +1,115 @@
+"""A failure names the call to make next, and that call works."""
+
+from typing import Any
+
+import pytest
+from player import ABLE, Answer
+
+from iac_base.errors import NextCall
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Refused
+from iac_runtime.serve.pages import through_door
+
+OF_INBOX = {"element": "message", "of": "inbox"}
+FIRST = "inbox.messages[0]"
+
+WRONG: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+    # What holds it.
+    ("calendar_list", {"element": "event"}, "", {"element": "event", "of": "calendars[0]"}),
+    ("mail_list", {"element": "message"}, "", OF_INBOX),
+    ("safari_count", {"element": "tab"}, "", {"element": "tab", "of": "windows[0]"}),
+    ("calendar_list", {"element": "calendar", "of": "calendars[0]"}, "", {"element": "calendar"}),
+    # Words for it, and slips.
+    (
+        "mail_list",
+        {**OF_INBOX, "properties": ["from", "title"], "order": ["-received"]},
+        "",
+        {**OF_INBOX, "properties": ["sender", "subject"], "order": ["-date received"]},
+    ),
+    ("mail_list", {**OF_INBOX, "where": {"unread": True}}, "",
+     {**OF_INBOX, "where": {"read status": False}}),
+    ("mail_list", {**OF_INBOX, "where": {"subject": {"contain": "x", "begns with": "y"}}}, "",
+     {**OF_INBOX, "where": {"subject": {"contain": "x", "begins with": "y"}}}),
+    ("mail_get", {"target": "inbox.mesages[0].subjct"}, "", {"target": f"{FIRST}.subject"}),
+    ("mail_set", {"target": FIRST, "properties": {"flag": True}}, "",
+     {"target": FIRST, "properties": {"flagged status": True}}),
+    ("notes_list", {"element": "notte", "limmit": 3}, "", {"element": "note", "limit": 3}),
+    ("reminders_set_due", {"reminder": "Milk", "due": "2026-03-09"}, "",
+     {"reminder": 'reminders["Milk"]', "due": "2026-03-09"}),
+    ("app_running", {"app": "Note"}, "", {"app": "Notes"}),
+    # What is missing.
+    ("mail_list", {}, "", OF_INBOX),
+    ("notes_get", {}, "", {"target": "notes[0]"}),
+    # What is not there.
+    ("mail_get", {"target": "inbox.messages[99]"}, "mail_list", OF_INBOX),
+    ("notes_get", {"target": 'notes["No such"]'}, "notes_list", {"element": "note"}),
+    # What nothing is near to: a read shows what there is.
+    ("mail_set", {"target": FIRST, "properties": {"qqq": 1}}, "mail_get", {"target": FIRST}),
+    ("mail_set", {"target": FIRST, "properties": {"id": 1}}, "mail_get", {"target": FIRST}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "given", "then", "wanted"), WRONG)
+def test_the_next_call_is_the_one_that_was_meant(
+    tool: str, given: dict[str, Any], then: str, wanted: dict[str, Any], answer: Answer
+) -> None:
+    failed = answer(tool, given)
+    assert failed["next"] == {"tool": then or tool, "arguments": wanted}
+    told = answer(then or tool, wanted)
+    assert "result" in told or "asks" in told
+
+
+def test_a_missing_argument_lists_the_choices(answer: Answer) -> None:
+    assert "event" in answer("calendar_list", {})["suggestion"]
+
+
+EVENT = {"title": "A", "from": "2026-03-09T10:00", "until": "2026-03-09T11:00", "where": "Hall"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("notes_make_note", {"title": "A", "text": "B"}),
+        ("calendar_make_event", {"in": "calendars[0]", **EVENT}),
+        ("mail_list", {"class": "message", "of": "inbox", "columns": ["subject"]}),
+        ("safari_go_to", {"link": "https://example.com"}),
+    ],
+)
+def test_arguments_may_be_called_what_people_call_them(
+    tool: str, given: dict[str, Any], answer: Answer
+) -> None:
+    told = answer(tool, given)
+    assert "result" in told or "asks" in told, told
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    ["calendar mail safari textedit", pytest.param("", marks=pytest.mark.stress)],
+    ids=["some", "all"],
+)
+def test_every_class_is_reached_by_following_next_calls(
+    chosen: str, gate: Gate, answer: Answer
+) -> None:
+    assert gate.catalogue is not None
+    stuck = []
+    for app in gate.catalogue.apps.values():
+        tables = gate.catalogue.tables(app)
+        for term in tables.classes if app.key in (chosen or app.key) else ():
+            told = answer(f"{app.key}_list", {"element": term}) if "list" in tables.tools else {}
+            for _ in range(4):
+                # An object may be missing in this world: then comes what would hold it.
+                if "next" in told:
+                    told = answer(told["next"]["tool"], told["next"]["arguments"])
+            if "message" in told:
+                stuck.append((app.key, term, told["message"]))
+    assert stuck == []
+
+
+def test_a_refused_door_names_the_right_one(gate: Gate) -> None:
+    change = {"target": FIRST, "properties": {"flagged status": True}}
+    call = Call("read_tool", {"name": "mail_set", "arguments": change}, ABLE)
+    refused = gate.call(through_door(call))
+    assert isinstance(refused, Refused)
+    assert refused.next == NextCall("write_tool", call.arguments)
+    again = gate.call(through_door(Call(*refused.next, ABLE)))
+    assert not isinstance(again, Refused)

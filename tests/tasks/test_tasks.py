@@ -1,0 +1,38 @@
+"""Two tasks, played in this process; `nox -s tasks` plays all of them on servers of their own."""
+
+import json
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import anyio
+from player import play, read_tasks, world
+
+from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.serve.changes import LazyGate
+from iac_runtime.serve.front import identity
+from iac_runtime.serve.listing import Choice, Listings
+
+TASKS = {task["words"]: task for task in read_tasks()}
+CHOSEN = (
+    "Which events are there? (asked the wrong way, mended by the answer)",
+    "I have bought milk.",
+)
+
+
+def test_a_task_is_reached_within_its_budget(tmp_path: Path, generated: Path) -> None:
+    for words in CHOSEN:
+        state = tmp_path / f"{len(words)}.json"
+        state.write_text(json.dumps(world()), "utf-8")
+        lines = Listings([generated], Choice())
+        options = GateOptions([generated], str(state))
+        with closing(LazyGate(lines, partial(open_gate, options))) as backing:
+            played = anyio.run(play, TASKS[words], backing.server(identity(), 54.0), state)
+        assert played.wrong == []
+
+
+def test_each_task_says_what_it_may_cost() -> None:
+    assert len(TASKS) >= 20
+    for task in TASKS.values():
+        assert task["budget"].keys() == {"calls", "tokens", "questions"}
+        assert task["budget"]["calls"] == len(task["plan"])
