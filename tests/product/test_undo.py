@@ -24,7 +24,7 @@ pytestmark = pytest.mark.uncounted
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
 
-STAMPS = ("modificationDate", "dateModified", "stampDate", "@next")
+STAMPS = ("modificationDate", "dateModified", "stampDate", "modified", "@next")
 """What an app keeps of itself: when something was changed, which id comes next."""
 
 
