@@ -58,9 +58,9 @@ def stub(path: str) -> None:
 
     lines = [json.dumps(row).encode() for row in rows(path)]
 
-    def build() -> Any:
+    def methods() -> Any:
         from iac_runtime.gate.plans import Done
-        from iac_runtime.serve.handlers import build_server
+        from iac_runtime.serve.methods import methods_of
 
         policy = SimpleNamespace(approvers=("client",))
         gate = SimpleNamespace(
@@ -71,9 +71,9 @@ def stub(path: str) -> None:
             catalogue=None,
         )
         listing: Any = Listing(lines)
-        return build_server(gate, listing, identity())
+        return methods_of(gate, listing).by_name()
 
-    serve(identity(), lambda: lines, build)
+    serve(identity(), lambda: lines, lambda: None, methods=methods)
 
 
 class Listing:

@@ -209,7 +209,7 @@ def _settings() -> str:
         (f"`{rule.name}`", rule.to, rule.says.replace("{}", "…")) for rule in RULES
     )
     clients = [
-        (row.name, f"`{row.key}`", f"`{row.root}`", _places(row.places), _yes(row.merged))
+        (row.name, f"`{row.key}`", f"`{row.root}`", _places(row.places), row.form)
         for row in CLIENTS.values()
     ]
     return _page(
@@ -222,9 +222,8 @@ def _settings() -> str:
         "## Rules that raise a level",
         _table(("rule", "to", "what you are told"), rules),
         "## Clients",
-        "`merged` says that `iac-mcp install` changes the file; for the others it prints what to"
-        " paste.",
-        _table(("client", "name", "key", "file (macOS, else where it differs)", "merged"), clients),
+        "`form` is what a client reads; `jsonc` has comments and trailing commas, which stay.",
+        _table(("client", "name", "key", "file (macOS, else where it differs)", "form"), clients),
     )
 
 

@@ -11,7 +11,6 @@ import errno
 import fcntl
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -25,9 +24,11 @@ PRIVATE: Final = 0o600
 
 def data_folder() -> Path:
     """Return the data folder of this user; it may not be there yet. IAC_DATA overrides it."""
+    if named := os.environ.get("IAC_DATA"):
+        return Path(named)
     from platformdirs import user_data_path
 
-    return Path(os.environ.get("IAC_DATA") or user_data_path("iac"))
+    return user_data_path("iac")
 
 
 def config_file() -> Path:
@@ -35,9 +36,11 @@ def config_file() -> Path:
 
     In the folder that IAC_DATA names, else in the platform's config folder.
     """
+    if named := os.environ.get("IAC_DATA"):
+        return Path(named) / "policy.toml"
     from platformdirs import user_config_path
 
-    return Path(os.environ.get("IAC_DATA") or user_config_path("iac")) / "policy.toml"
+    return user_config_path("iac") / "policy.toml"
 
 
 class IrregularFileError(OSError):
@@ -79,6 +82,9 @@ def replacing(
     with contextlib.suppress(FileNotFoundError):
         old = _regular(path, path.stat())
     real = Path(os.path.realpath(path))
+    # Heavy, and a start writes nothing.
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=real.parent, prefix=".new-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,5 +1,6 @@
 """The entry point of `iac-mcp`: what a start pays for before the command is known."""
 
+import gc
 import sys
 
 
@@ -21,6 +22,8 @@ def main() -> int:
 
 
 def _serve(raw: dict[str, object]) -> int:
+    # Imports leave nothing to collect, and would be looked through a dozen times for it.
+    gc.set_threshold(20_000, 20, 20)
     from iac_base.errors import IacError
     from iac_runtime.serve.front import start
 

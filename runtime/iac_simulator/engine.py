@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from typing import Final, Protocol
 
 VARIABLE: Final = "IAC_SIMULATOR_ENGINE"
@@ -58,7 +58,7 @@ _SOURCES: Final = ("jxa.js", "bridge.js", "foundation.js", "descriptors.js", "sc
 
 @cache
 def _sources() -> tuple[str, ...]:
-    folder = files("iac_simulator")
+    folder = Path(__file__).parent
     return tuple(folder.joinpath(name).read_text("utf-8") for name in _SOURCES)
 
 

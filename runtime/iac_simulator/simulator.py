@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
-from importlib import import_module, resources
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,20 +36,27 @@ _KEPT: Final = 1_000
 
 def demo_state() -> dict[str, Any]:
     """Return the shipped world: {app key: world}, with a clock of its own."""
-    text = resources.files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
+    text = Path(__file__).with_name("worlds").joinpath("demo.json").read_text("utf-8")
     state: dict[str, Any] = json.loads(text)
     return state
 
 
 class _Worlds(Mapping[str, AppWorld]):
-    """The worlds of a state by app key; one that nobody described is made on first use."""
+    """The worlds of a state by app key; one that nobody described is made on first use.
 
-    def __init__(self, tables: Mapping[str, Tables], state: dict[str, Any]) -> None:
-        self._tables, self._state = tables, state
+    Those of `unchecked` are compared with the tables on first use, and left out where they do not
+    fit: another version of an app than the shipped world's may have other terms.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Tables], state: dict[str, Any], unchecked: set[str]
+    ) -> None:
+        self._tables, self._state, self._unchecked = tables, state, unchecked
         self._made: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def __getitem__(self, key: str) -> AppWorld:
         tables = self._tables[key]
+        self._check(key)
         if key in self._state:
             return AppWorld(tables, self._state[key])
         if key not in self._made:
@@ -63,8 +70,18 @@ class _Worlds(Mapping[str, AppWorld]):
     def __len__(self) -> int:
         return len(self._tables)
 
+    def _check(self, key: str) -> None:
+        if key in self._unchecked:
+            self._unchecked.discard(key)
+            try:
+                check_world(self._tables[key], self._state[key])
+            except StateError:
+                del self._state[key]
+
     def state(self) -> dict[str, Any]:
         """Return the state with the made worlds that a script changed."""
+        for key in [*self._unchecked]:
+            self._check(key)
         changed = {key: now for key, (now, made) in self._made.items() if now != made}
         return {**self._state, **changed}
 
@@ -125,18 +142,13 @@ class Simulator:
             elif key in apps or not shipped:
                 if key not in apps:
                     apps[key] = _nameless(key, world)
-                try:
+                if not shipped:
                     check_world(apps[key], world)
-                except StateError:
-                    # Another version of an app than the shipped world's may have other terms.
-                    if shipped:
-                        continue
-                    raise
             else:
                 continue
             kept[key] = world
         self._state = kept
-        self._worlds = _Worlds(apps, kept)
+        self._worlds = _Worlds(apps, kept, {*kept} - {_NOW} if shipped else set())
         self._dispatcher = Dispatcher(
             self._worlds,
             self._now,

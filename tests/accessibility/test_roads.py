@@ -28,7 +28,7 @@ from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.reach import identify_in
-from iac_runtime.serve.pages import through_door
+from iac_runtime.serve.calling import through_door
 from iac_runtime.tools.catalogue import Catalogue, find_tool
 from iac_runtime.tools.own import added_tools
 from iac_runtime.tools.shape import Tool

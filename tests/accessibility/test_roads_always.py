@@ -18,7 +18,7 @@ from iac_runtime.policy.model import Flags as PolicyFlags
 from iac_runtime.policy.model import Policy, read_settings
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.policy.reach import identify_in
-from iac_runtime.serve.pages import through_door
+from iac_runtime.serve.calling import through_door
 from iac_runtime.tools.catalogue import find_tool
 from iac_runtime.tools.own import added_tools
 

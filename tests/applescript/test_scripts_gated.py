@@ -312,7 +312,8 @@ def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(
     asks = gate_of().call(Call("execute_applescript", {"script": script}, ASKED))
     assert isinstance(asks, Asks)
     lines = asks.question.text.splitlines()
-    assert '  line 41: do shell script "rm -rf ~"' in lines
+    why = "do shell script runs a command of the shell"
+    assert f'  line 41: do shell script "rm -rf ~" ({why})' in lines
     assert "harmless" not in asks.question.text
     assert "harmless 39" in Path(lines[-1].partition(". All of it: ")[2]).read_text()
     assert len(lines) <= LINE_LIMIT

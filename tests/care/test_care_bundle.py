@@ -49,7 +49,10 @@ def test_it_needs_what_the_package_needs(unpacked: Path) -> None:
     package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     bundled = tomllib.loads((unpacked / "pyproject.toml").read_text())["project"]
     # The metadata of a package have their own order of bounds.
-    wanted = {Requirement(need) for need in package["dependencies"]}
+    extras = package["optional-dependencies"]
+    wanted = {
+        Requirement(need) for need in (*package["dependencies"], *extras["linux"], *extras["macos"])
+    }
     assert {Requirement(need) for need in bundled["dependencies"]} == wanted
 
 
@@ -60,6 +63,7 @@ def test_no_package_for_tests_or_simulation_is_in_it(unpacked: Path) -> None:
         "iac_applescript",
         "iac_base",
         "iac_mcp",
+        "iac_plans",
         "iac_runtime",
         "tools",
     }
@@ -117,6 +121,78 @@ def test_the_server_in_it_lists_its_tools(unpacked: Path) -> None:
     answers = {row.get("id"): row for row in map(json.loads, done.stdout.splitlines())}
     names = [tool["name"] for tool in answers[2]["result"]["tools"]]
     assert "notes_get" in names, done.stderr
+
+
+SESSION = [
+    ("find_tools", {"query": "list my notes"}, "notes_list"),
+    ("find_tools", {"query": "press a button in a window"}, "perform_action"),
+    ("read_tool", {"name": "notes_list", "arguments": {"element": "note"}}, "ref"),
+    ("write_tool", {"name": "notes_make_note", "arguments": {"name": "Bundled"}}, "ref"),
+    (
+        "execute_applescript",
+        {"script": 'Application("Notes").notes.length', "language": "javascript"},
+        "success",
+    ),
+    ("validate_applescript", {"script": 'tell application "Notes" to count notes'}, "SAFE"),
+    ("list_windows", {}, ""),
+]
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("way", ["pip", "uv"])
+def test_a_whole_session_on_a_clean_python(unpacked: Path, tmp_path: Path, way: str) -> None:
+    """Find, read, write with a question, script, interfaces: with what the bundle says it needs."""
+    home = tmp_path / "clean"
+    subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+    python = str(home / "bin" / "python")
+    needs = tomllib.loads((unpacked / "pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = needs if way == "pip" else ["uv"]
+    subprocess.run([python, "-m", "pip", "install", "-q", *wanted], check=True)
+    run = [python, "-m", "uv", "run", "--python", python, "--directory", str(unpacked)]
+    command = [python, "-P"] if way == "pip" else run
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "COV"))}
+    env["IAC_OSASCRIPT"] = str(Path(sys.executable).with_name("iac-osascript"))
+    with subprocess.Popen(
+        [*command, "server/main.py"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=unpacked,
+        env={**env, "IAC_DATA": str(tmp_path / "data")},
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        opening = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        requests = [("initialize", opening)]
+        requests += [
+            ("tools/call", {"name": tool, "arguments": given}) for tool, given, _ in SESSION
+        ]
+        asked, answers = 0, []
+        for id_, (method, params) in enumerate(requests):
+            said = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+            process.stdin.write(json.dumps(said) + "\n")
+            process.stdin.flush()
+            while (heard := json.loads(process.stdout.readline())).get("method"):
+                asked += heard["method"] == "elicitation/create"
+                yes = {"action": "accept", "content": {"answer": "Allow once"}}
+                reply = {"jsonrpc": "2.0", "id": heard["id"], "result": yes}
+                process.stdin.write(json.dumps(reply) + "\n")
+                process.stdin.flush()
+            answers.append(heard)
+        process.stdin.close()
+    for (tool, _, word), answer in zip(SESSION, answers[1:], strict=True):
+        text = answer["result"]["content"][0]["text"]
+        if tool == "list_windows":
+            # Without a screen there is no interface to see; the library is there all the same.
+            assert "not installed" not in text
+            continue
+        assert not answer["result"]["isError"], (tool, text)
+        assert word in text
+    assert asked >= 1
 
 
 @pytest.mark.process

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -264,6 +265,36 @@ def test_a_client_that_cannot_be_read_and_no_client_at_all(
     assert found[0].mend == "iac-mcp install claude-desktop --print"
 
 
+def test_what_stands_in_the_way_in_clients_is_named(place: Surroundings, desktop: Path) -> None:
+    ours = {"command": sys.executable, "args": ["-P", "-m", "iac_mcp", "serve"]}
+    servers = {"iac": {"command": "someone"}, "mac": ours}
+    desktop.write_text(json.dumps({"mcpServers": servers}))
+    bundle = desktop.with_name("Claude Extensions") / "iac"
+    bundle.mkdir(parents=True)
+    (bundle / "manifest.json").write_text('{"name": "iac", "version": "0.0.1"}')
+    says = [finding.says for finding in checks.clients(place) if finding.state == "warning"]
+    assert 'Claude Desktop has another server called "iac".' in says
+    assert 'Claude Desktop has this server under the name "mac" too.' in says
+    assert any("bundle in Claude Desktop is of version 0.0.1" in line for line in says)
+    desktop.write_text(json.dumps({"mcpServers": {"iac": ours}}))
+    assert any("twice" in finding.says for finding in checks.clients(place))
+
+
+def test_an_sqlite_without_trigrams_is_a_problem(
+    place: Surroundings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert only(checks.search(place)).state == "ok"
+
+    class Old:
+        def execute(self, _statement: str) -> None:
+            raise sqlite3.OperationalError("no such tokenizer: trigram")
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(checks.sqlite3, "connect", lambda _path: Old())
+    assert only(checks.search(place)).state == "problem"
+
+
 def test_servers_that_were_left_over_are_named(
     place: Surroundings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,8 +313,9 @@ def test_servers_that_were_left_over_are_named(
     assert found[0].mend == "kill 11"
     assert "is of version 0.0.1" in found[1].says
     assert found[2].says.startswith("Claude started 2 servers")
-    monkeypatch.setattr(checks, "server_processes", list)
-    assert only(checks.servers(place)).says == "0 running"
+    elsewhere = ServerProcess(14, False, "Claude", ("iac-mcp", "serve"), "/Users/other")
+    monkeypatch.setattr(checks, "server_processes", lambda: [elsewhere])
+    assert only(checks.servers(place)).says == "0 running; 1 of other homes"
 
 
 @pytest.mark.process

@@ -26,6 +26,7 @@ from iac_mcp.setup.clients import (
     NotMergedError,
     entry,
     install,
+    installed_entry,
     is_ours,
     place,
     snippet,
@@ -101,7 +102,7 @@ def test_other_clients_have_their_own_file_and_shape(run, home: Path, client: st
     assert run("install", client)[0] == 0
     row = CLIENTS[client]
     said = json.loads(place(row, {"HOME": str(home)}).read_text())[row.root]["iac"]
-    assert said.get("type") == ("stdio" if row.shape == "typed" else None)
+    assert said.get("type") == ("stdio" if row.typed else None)
     assert is_ours(said)
 
 
@@ -212,9 +213,15 @@ def test_a_change_by_another_program_meanwhile_is_noticed(tmp_path: Path) -> Non
     assert list(tmp_path.glob(".*")) == []
 
 
-@given(text=st.text(max_size=30) | json_texts, mode=st.sampled_from([0o600, 0o640, 0o644]))
-def test_whatever_a_file_holds_it_is_given_back_or_never_touched(text: str, mode: int) -> None:
-    client = CLIENTS["cursor"]
+@given(
+    text=st.text(max_size=30) | json_texts,
+    mode=st.sampled_from([0o600, 0o640, 0o644]),
+    key=st.sampled_from(["claude-desktop", "cursor", "codex"]),
+)
+def test_whatever_a_file_holds_it_is_given_back_or_never_touched(
+    text: str, mode: int, key: str
+) -> None:
+    client = CLIENTS[key]
     launch = Launch("/usr/bin/python3", launch_arguments(()))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mcp.json"
@@ -225,7 +232,7 @@ def test_whatever_a_file_holds_it_is_given_back_or_never_touched(text: str, mode
         except NotMergedError:
             assert list(Path(folder).iterdir()) == [path]
         else:
-            assert is_ours(json.loads(path.read_bytes().decode("utf-8-sig"))["mcpServers"]["iac"])
+            assert installed_entry(client, path, "iac")
             assert not install(client, path, "iac", launch).changed
             assert uninstall(client, path, "iac") == "as before"
         assert path.read_bytes() == text.encode()
@@ -268,16 +275,49 @@ def test_print_changes_nothing(run, home: Path, desktop: Path) -> None:
     assert not desktop.exists()
 
 
-@pytest.mark.parametrize("client", ["windsurf", "zed", "gemini", "codex"])
-def test_clients_that_are_not_merged_get_a_snippet(run, home: Path, client: str) -> None:
-    before = sorted(home.rglob("*"))
-    status, out, err = run("install", client)
+COMMENTED = """// Mine.
+{
+  "theme": "dark", // as at home
+  /* the servers */
+  "ROOT": {
+    // one of a friend
+    "other": {"command": "x", "args": ["a", "b",]}, // keep
+  },
+}
+"""
+
+
+@pytest.mark.parametrize("client", ["cursor", "vscode", "zed", "gemini"])
+def test_comments_and_layout_stay(run, home: Path, client: str) -> None:
     row = CLIENTS[client]
-    said = tomllib.loads(out) if row.shape == "toml" else json.loads(out)
-    assert status == 0
-    assert is_ours(said[row.root]["iac"])
-    assert str(home) in err
-    assert sorted(home.rglob("*")) == before
+    path = place(row, {"HOME": str(home)})
+    path.parent.mkdir(parents=True)
+    text = COMMENTED.replace("ROOT", row.root)
+    path.write_text(text)
+    assert run("install", client)[0] == 0
+    done = path.read_text()
+    assert installed_entry(row, path, "iac")
+    added = [line for line in done.splitlines() if line not in text.splitlines()]
+    assert [line for line in text.splitlines() if line not in done.splitlines()] == []
+    assert added[0] == '    "iac": {'
+    assert "has it already" in run("install", client)[1]
+    assert run("uninstall", client)[0] == 0
+    assert path.read_text() == text
+
+
+def test_toml_keeps_what_is_there(run, home: Path) -> None:
+    path = place(CLIENTS["codex"], {"HOME": str(home)})
+    path.parent.mkdir(parents=True)
+    text = '# Mine.\nmodel = "x"  # fast\n\n[mcp_servers.other]\ncommand = "y"\n'
+    path.write_text(text)
+    assert run("install", "codex")[0] == 0
+    assert path.read_text().startswith(text)
+    said = tomllib.loads(path.read_text())["mcp_servers"]
+    assert is_ours(said["iac"])
+    assert said["other"] == {"command": "y"}
+    assert "has it already" in run("install", "codex")[1]
+    assert run("uninstall", "codex")[0] == 0
+    assert path.read_text() == text
 
 
 def test_toml_says_the_same_whatever_is_in_the_texts() -> None:

@@ -147,3 +147,45 @@ def test_a_number_of_thousands_of_digits_stays_as_it_is() -> None:
     assert merged(text, "mcpServers", "iac", ENTRY).startswith(text[:-1])
     with pytest.raises(NotJsonError, match="without end"):
         entry_of('{"s": {"iac": {"n": ' + "9" * 5000 + "}}}", "s", "iac")
+
+
+GAPS = st.sampled_from(
+    ["", " ", "\n", "\n  ", "// c\n", ' // "c", {\n  ', "/* c,} */", "\n/* c\n*/ ", "\t"]
+)
+
+
+@st.composite
+def commented(draw: st.DrawFn, servers: bool = True) -> str:
+    """An object with gaps wherever they may be, commas behind the last members too."""
+
+    def value(depth: int) -> str:
+        if depth == 0 or draw(st.booleans()):
+            return draw(st.sampled_from(["1", '"a // b"', "null", '"},"', "[1, 2,]", "{}"]))
+        return whole(depth - 1, [])
+
+    def whole(depth: int, fixed: list[str]) -> str:
+        names = [f'"k{number}"' for number in range(draw(st.integers(0, 2)))]
+        members = [
+            f"{draw(GAPS)}{name}{draw(GAPS)}:{draw(GAPS)}{value(depth)}{draw(GAPS)}"
+            for name in names
+        ] + fixed
+        comma = "," if members and draw(st.booleans()) else ""
+        return "{" + ",".join(members) + comma + draw(GAPS) + "}"
+
+    fixed = [f'{draw(GAPS)}"s"{draw(GAPS)}:{draw(GAPS)}{whole(1, [])}{draw(GAPS)}']
+    return draw(GAPS) + whole(2, fixed if servers and draw(st.booleans()) else []) + draw(GAPS)
+
+
+@given(commented(), st.booleans())
+def test_a_file_with_comments_keeps_them_and_is_given_back(text: str, again: bool) -> None:
+    before = servers_of(text, "s", "jsonc")
+    done = merged(text, "s", "iac", ENTRY, "jsonc")
+    assert servers_of(done, "s", "jsonc") == {**before, "iac": ENTRY}
+    for piece in ("// c", "/* c"):
+        assert done.count(piece) == text.count(piece)
+    assert undone(done, "s", "iac", text, "jsonc") == text
+    if again:
+        left = without(done, "s", "iac", "jsonc")
+        assert servers_of(left, "s", "jsonc") == before
+        assert left.count("// c") == text.count("// c")
+        assert left.count("/* c") == text.count("/* c")

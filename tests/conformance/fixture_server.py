@@ -24,7 +24,7 @@ def build() -> Any:
     from mcp.server.subscriptions import ListenHandler
     from mcp.shared.exceptions import MCPError
 
-    from iac_runtime.serve.routing import LIST_TTL_MS
+    from iac_runtime.serve.messages import LIST_TTL_MS
 
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(row) for row in TOOLS])

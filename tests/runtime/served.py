@@ -6,6 +6,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.serve.methods import methods_of
 
 __all__ = ["server_of"]
 
@@ -15,4 +16,5 @@ def server_of(gate: Gate, *expose: str) -> Any:
     assert gate.catalogue is not None
     folders = [tool_folder.folder for tool_folder in gate.catalogue.tool_folders]
     choice = Choice(expose or ("all",), read_only=gate.read_only)
-    return build_server(gate, Listings(folders, choice), identity())
+    lines = Listings(folders, choice)
+    return build_server(methods_of(gate, lines), lines, identity())

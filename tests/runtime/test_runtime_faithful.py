@@ -68,9 +68,9 @@ def test_a_model_reads_it_cleaned_or_asks_for_all_of_it(gate: Gate, text: str) -
         done = gate.call(Call("diary_get", {"target": ENTRY, "properties": ["body"], **more}))
         assert isinstance(done, Done)
         shown = done_result(done)
-        (block,) = shown.content
-        assert json.loads(block.text) == shown.structured_content  # type: ignore[union-attr]
-        return json.loads(block.text)["body"], done.note  # type: ignore[union-attr]
+        (block,) = shown["content"]
+        assert json.loads(block["text"]) == shown["structuredContent"]
+        return json.loads(block["text"])["body"], done.note
 
     gate.call(Call("diary_set", {"target": ENTRY, "properties": {"body": text}}))
     cleaned, note = read()

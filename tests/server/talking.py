@@ -5,7 +5,8 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
-from iac_runtime.serve.routing import Era, Router, ServerIdentity
+from iac_runtime.serve.messages import Era, ServerIdentity
+from iac_runtime.serve.routing import Router
 from iac_runtime.serve.sdk import Sessions
 
 CLIENT = {"name": "tester", "version": "1"}
@@ -38,7 +39,7 @@ def fixture_server() -> Any:
     from mcp.server.caching import CacheHint
     from mcp.server.lowlevel import Server
 
-    from iac_runtime.serve.routing import LIST_TTL_MS
+    from iac_runtime.serve.messages import LIST_TTL_MS
 
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(e) for e in ENTRIES])

@@ -10,7 +10,7 @@ from real_clients import ERAS, ask, ask_tools, backing_of
 
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.serve.front import identity
-from iac_runtime.serve.handlers import MOST
+from iac_runtime.serve.methods import MOST
 
 MODEL = types.ResourceTemplateReference(uri="iac://apps/{key}/model")
 GUIDE = types.ResourceTemplateReference(uri="iac://skills/{name}")

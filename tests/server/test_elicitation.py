@@ -16,6 +16,7 @@ from iac_runtime.policy.question import ALWAYS, DENY, KEY, ONCE
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.serve.methods import methods_of
 from iac_runtime.tools.own import STARTERS
 
 MAKE = ("notes_make_note", {"name": "Milk"})
@@ -245,7 +246,8 @@ def test_what_a_read_only_server_suggests_can_be_done(
         assert not (await client.call_tool("app_activate", {"app": "Notes"})).is_error
         assert len(person.asked) == 1
 
-    server = build_server(gate, Listings([tools], Choice(read_only=True)), identity())
+    lines = Listings([tools], Choice(read_only=True))
+    server = build_server(methods_of(gate, lines), lines, identity())
     ask(server, question, era, elicitation_callback=person)
     gate.close()
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from talking import CLIENT, ENTRIES, ENVELOPE, HANDSHAKE, IDENTITY, LINES, Talk
 
-from iac_runtime.serve.routing import Era, Router
+from iac_runtime.serve.messages import Era
+from iac_runtime.serve.routing import Router
 
 MODERN = {"_meta": ENVELOPE}
 

@@ -13,7 +13,7 @@ from scripted import Scripted, scripted, until
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.serve.calling import PATIENCE, Deadline
+from iac_runtime.serve.deadline import PATIENCE, Deadline
 from iac_runtime.serve.front import identity
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -84,29 +84,39 @@ def test_a_cancelled_call_leaves_no_process(
     assert until(lambda: not osascript.processes(), 20)
 
 
-class Gone:
-    """The context of a request whose client went away."""
+class Told:
+    """A client that is told how long its request has run."""
+
+    name, modern, declared = "told", False, False
 
     def __init__(self) -> None:
-        self.session = self
-        self.asked = 0
+        self.heard: list[str] = []
 
-    async def report_progress(self, *_told: Any) -> None:
-        self.asked += 1
-        raise anyio.ClosedResourceError
+    def report(self, seconds: float, said: str) -> None:
+        self.heard.append(said)
+
+    def elicit(self, *_asked: Any) -> Any:
+        raise AssertionError
 
 
-def test_a_client_that_went_away_is_told_no_more_and_the_call_is_ended_all_the_same() -> None:
-    context, cancel = Gone(), Cancellation()
-    deadline = Deadline(context, "notes_count", patience=0.2, every=0.01)
-    anyio.run(deadline.keep, cancel)
-    assert cancel.cancelled
-    assert context.asked == 1
+def test_nothing_is_told_after_the_end_and_only_the_block_is_ended() -> None:
+    peer, cancel = Told(), Cancellation()
+    deadline = Deadline(peer, "notes_count", patience=0.2, every=0.01)
+    with deadline.kept(cancel) as inner:
+        assert inner.wait(20)
+    told = len(peer.heard)
+    assert told > 1
+    assert not cancel.cancelled
+    with deadline.kept(cancel, patient=True) as inner:
+        cancel.cancel()
+        assert inner.cancelled
+    assert len(peer.heard) == told
 
 
 def ended(error: ToolError) -> ToolError:
-    deadline = Deadline(Gone(), "notes_set", patience=0.0)
-    anyio.run(deadline.keep, Cancellation())
+    deadline = Deadline(Told(), "notes_set", patience=0.0)
+    with deadline.kept(Cancellation()) as inner:
+        assert inner.wait(20)
     return deadline.meaning(error)
 
 
@@ -119,7 +129,7 @@ def test_what_is_said_of_the_end_depends_on_what_was_sent() -> None:
     assert (write.type, write.suggestion, write.retryable) == ("TIMEOUT", unknown, False)
     other = ToolError("NOT_FOUND", "There is none.")
     assert ended(other) is other
-    early = Deadline(Gone(), "x")
+    early = Deadline(Told(), "x")
     assert early.meaning(unsent) is unsent
 
 

@@ -15,6 +15,7 @@ from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.serve.methods import methods_of
 from iac_runtime.serve.prompts import PROMPTS, prompt_text
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, added_tools
@@ -135,7 +136,8 @@ def test_whatever_is_filled_in_stays_on_its_line(prompt: object, value: str) -> 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_damaged_catalogue_is_said_where_recipes_are_asked_for(tools: Path, era: str) -> None:
     lines = Listings([tools], Choice())
-    server = build_server(open_gate(GateOptions([tools], "")), lines, identity())
+    gate = open_gate(GateOptions([tools], ""))
+    server = build_server(methods_of(gate, lines), lines, identity())
     (tools / "catalogue.json").write_text("{", encoding="utf-8")
 
     async def question(client: Client) -> None:

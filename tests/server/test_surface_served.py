@@ -16,6 +16,7 @@ from iac_runtime.search import tokens
 from iac_runtime.serve.front import CAPABILITIES, identity, notifications
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.serve.methods import methods_of
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS
 from iac_runtime.tools.shape import RESULT_LIMIT, entry
 
@@ -203,7 +204,7 @@ def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
         refused = await client.call_tool("read_tool", call)
         assert "read-only" in facts_of(refused)["suggestion"]
 
-    ask(build_server(gate, lines, identity()), question, era)
+    ask(build_server(methods_of(gate, lines), lines, identity()), question, era)
     gate.close()
 
 

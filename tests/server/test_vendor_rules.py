@@ -128,18 +128,18 @@ WRAPPED = {"type": "object", "properties": {"result": {}}}
 @given(VALUES, st.sampled_from([None, WRAPPED]))
 def test_structured_content_and_text_say_the_same(value: Any, output: Any) -> None:
     result = done_result(Done(value, "line", "SAFE", note="n", output=output))
-    (content,) = result.content
-    assert isinstance(result.structured_content, dict)
-    assert json.loads(content.text) == result.structured_content  # type: ignore[union-attr]
-    assert not result.is_error
+    (content,) = result["content"]
+    assert isinstance(result["structuredContent"], dict)
+    assert json.loads(content["text"]) == result["structuredContent"]
+    assert not result["isError"]
 
 
 def test_an_error_has_its_facts_in_the_text_and_no_structured_content() -> None:
     result = failure_result(ToolError("NOT_FOUND", "There is no note.", "Look again."))
-    assert result.is_error
-    assert result.structured_content is None
-    (content,) = result.content
-    assert json.loads(content.text)["type"] == "NOT_FOUND"  # type: ignore[union-attr]
+    assert result["isError"]
+    assert "structuredContent" not in result
+    (content,) = result["content"]
+    assert json.loads(content["text"])["type"] == "NOT_FOUND"
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from iac_mcp.cli.common import NAME, TOOLS
 from iac_mcp.setup import interpreter
 from iac_mcp.setup.clients import (
     CLIENTS,
-    MERGED,
     Client,
     Launch,
     NotMergedError,
@@ -62,7 +61,7 @@ def install(
     if os.environ.get("IAC_DATA"):
         env["IAC_DATA"] = str(Path(os.environ["IAC_DATA"]).absolute())
     launch = Launch(found.path, launch_arguments(_checked(options)), env)
-    if only_print or not chosen.merged:
+    if only_print:
         click.echo(snippet(chosen, name, entry(chosen, launch)))
         click.echo(f"\nIt belongs into {path}. {chosen.then}", err=True)
         return 0
@@ -86,10 +85,10 @@ def install(
 
 def _only_one() -> Client:
     """Return the client of this user, where there is one only."""
-    found = [key for key in MERGED if _is_here(CLIENTS[key])]
+    found = [key for key in CLIENTS if _is_here(CLIENTS[key])]
     if len(found) == 1:
         return CLIENTS[found[0]]
-    names = ", ".join(found or MERGED)
+    names = ", ".join(found or CLIENTS)
     raise click.UsageError(
         f"{'Several clients are' if found else 'No client was'} found; name one: {names}."
     )
@@ -138,7 +137,7 @@ def _warn(found: Interpreter) -> None:
 
 
 @click.command()
-@click.argument("client", required=False, type=click.Choice(MERGED))
+@click.argument("client", required=False, type=click.Choice(tuple(CLIENTS)))
 @NAME
 def uninstall(client: str | None, name: str) -> int:
     """Take the server out of CLIENT's file; all else stays as it is.

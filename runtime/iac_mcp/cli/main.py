@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
 
 
-def _options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a command the options of a table, as texts."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,6 +55,7 @@ _LATER: Final = {
     "completion": "install",
     "doctor": "doctor",
     "install": "install",
+    "plans": "plans",
     "policy": "policy",
     "probe": "probe",
     "status": "doctor",
@@ -97,7 +98,7 @@ def cli(verbose: bool, log_file: str | None) -> None:
 
 
 @cli.command()
-@_options(SERVE_OPTIONS)
+@options(SERVE_OPTIONS)
 def serve(**raw: Any) -> int:
     """Serve the tools over MCP on standard input and output.
 
@@ -116,7 +117,7 @@ def serve(**raw: Any) -> int:
 @cli.command()
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
-@_options(CALL_OPTIONS)
+@options(CALL_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Print the line of JXA and send nothing.")
 def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
     """Call TOOL with arguments as a JSON object and print the result as JSON.
@@ -128,7 +129,8 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
                                         "properties": {"read status": true}}'
     """
     from iac_runtime.gate.opening import open_gate, read_options
-    from iac_runtime.serve.pages import ToolSearch, through_door
+    from iac_runtime.serve.calling import through_door
+    from iac_runtime.serve.pages import ToolSearch
 
     if tool.startswith("{") and raw["simulate"]:
         taken = raw["simulate"]
@@ -167,7 +169,7 @@ def _carry_out(gate: "Gate", asked: Call) -> int:
 @click.option("--since", metavar="TIME", help="All since this time, as in 2026-03-09T14:30.")
 @click.option("--client", metavar="NAME", help="Only calls of this client.")
 @click.option("--point", metavar="NAME", help="All after a restore point.")
-@_options(CALL_OPTIONS)
+@options(CALL_OPTIONS)
 def undo(
     which: str,
     last: int | None,
@@ -197,7 +199,7 @@ def undo(
 @cli.command()
 @click.argument("which", default="", metavar="[CALL]")
 @click.option("-n", "--last", type=click.IntRange(1, 1000), default=20, show_default=True)
-@_options(CALL_OPTIONS)
+@options(CALL_OPTIONS)
 def history(which: str, last: int, **raw: Any) -> int:
     """Show what was changed in the last week, and what of it can be undone, as JSON.
 

@@ -25,7 +25,7 @@ from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.unknown import unknown_words
 from iac_runtime.policy.wording import shown
-from iac_runtime.serve.pages import through_door
+from iac_runtime.serve.calling import through_door
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.own import added_tools

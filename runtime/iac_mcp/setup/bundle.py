@@ -6,6 +6,7 @@ same input gives the same bytes: no time and no host are in it.
 
 import io
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +22,16 @@ from iac_runtime.version import VERSION
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip file can say."""
 
-_PACKAGES: Final = ("iac_accessibility", "iac_applescript", "iac_base", "iac_mcp", "iac_runtime")
+_PACKAGES: Final = tuple(
+    f"iac_{name}" for name in ("accessibility", "applescript", "base", "mcp", "plans", "runtime")
+)
 """What a server needs of this project."""
+
+_SEEING: Final = ("linux", "macos")
+"""The extras that accessibility needs, each for its platform; others are for building tools, for
+tests and for the simulator."""
+
+_EXTRA: Final = re.compile(r"""\s*(?:\band|;)\s*extra\s*==\s*["']([\w-]+)["']""")
 
 _CODE: Final = frozenset({".py", ".js", ".json", ".jsonl", ".lock", ".md", ".toml", ".typed"})
 
@@ -109,11 +118,18 @@ def requirements() -> list[str]:
     for found in metadata.entry_points(group="console_scripts", name="iac-mcp"):
         if found.value.startswith("iac_") and found.dist is not None:
             needs = found.dist.requires or []
-            # Extras are for building tools, for tests and for the simulator.
-            return sorted(need for need in needs if "extra ==" not in need)
+            return sorted(filter(None, map(_needed, needs)))
     raise SetupError(
         f"IAC is not installed in {sys.executable}, so what a bundle needs is not known."
     )
+
+
+def _needed(need: str) -> str:
+    """Return a requirement without its extra; of one for another extra, nothing."""
+    extra = _EXTRA.search(need)
+    if extra is None:
+        return need
+    return need.replace(extra[0], "") if extra[1] in _SEEING else ""
 
 
 def _project() -> str:

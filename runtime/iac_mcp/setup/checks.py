@@ -2,28 +2,28 @@
 
 import os
 import platform
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib import metadata
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
-from iac_mcp.setup.clients import CLIENTS, MERGED, installed_entry, is_former, place
+from iac_mcp.setup.client_checks import clients
 from iac_mcp.setup.findings import (
     DoctorFinding,
-    State,
     Surroundings,
+    home_of,
     ok,
     problem,
     server_processes,
     warning,
 )
-from iac_mcp.setup.interpreter import better, examine, framework_program, judged, signature
+from iac_mcp.setup.interpreter import better, framework_program, judged, signature
 from iac_runtime.execution.mac import AppState, responsible_name
 from iac_runtime.policy.approvals import paused
 from iac_runtime.policy.file import load_policy, policy_path
@@ -46,8 +46,6 @@ _SECONDS: Final = 10.0
 
 _PRIVACY: Final = "System Settings > Privacy & Security >"
 _SERVICES: Final = "/System/Library/Frameworks/ApplicationServices.framework/ApplicationServices"
-_SHIMS: Final = "shims"
-"""The folder of pyenv's and asdf's shims."""
 
 
 def python(around: Surroundings) -> Iterator[DoctorFinding]:
@@ -157,6 +155,19 @@ def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
 def _mend_of(error: SetupError) -> str:
     """Return the command that an error ends with, else its own words."""
     return str(error).rpartition(": ")[2] if ": " in str(error) else "See the line before."
+
+
+def search(_around: Surroundings) -> Iterator[DoctorFinding]:
+    """Look whether SQLite has the full-text search that finding tools and the audit stand on."""
+    version = f"SQLite {sqlite3.sqlite_version}"
+    with closing(sqlite3.connect(":memory:")) as base:
+        try:
+            base.execute("CREATE VIRTUAL TABLE words USING fts5(word, tokenize='trigram')")
+        except sqlite3.Error:
+            mend = "Use a Python whose SQLite is 3.34 or newer and has FTS5: python.org's has."
+            yield problem(f"{version} has no full-text search by trigrams.", mend)
+            return
+    yield ok(f"{version} with full-text search")
 
 
 def osascript(around: Surroundings) -> Iterator[DoctorFinding]:
@@ -272,53 +283,11 @@ def trusted(system: str = sys.platform) -> bool | None:
     return bool(ask())
 
 
-def clients(around: Surroundings) -> Iterator[DoctorFinding]:
-    """Look at each client's file: whether the server is in it, and whether it would start."""
-    known = 0
-    for key in MERGED:
-        client = CLIENTS[key]
-        path = place(client, around.environ, around.system)
-        try:
-            entry = installed_entry(client, path, around.name)
-        except SetupError as error:
-            yield warning(str(error), f"iac-mcp install {key} --print")
-            continue
-        if entry is None:
-            continue
-        known += 1
-        state, says = _startable(entry)
-        mend = "" if state == "ok" else f"iac-mcp install {key}"
-        yield DoctorFinding(state, f"{client.name}{says}", mend)
-    if not known:
-        yield warning("No client knows this server.", f"iac-mcp install {'|'.join(MERGED)}")
-
-
-def _startable(entry: Mapping[str, Any]) -> tuple[State, str]:
-    """Say whether an entry starts this server, and what to say of that after the client's name."""
-    command = entry.get("command")
-    path = Path(command if isinstance(command, str) else "")
-    if not path.is_absolute():
-        missing = f': it starts "{path}", which an app does not find; a path is needed.'
-        return "problem", missing
-    if not path.is_file() or not os.access(path, os.X_OK):
-        return "problem", f": {path} is not there or cannot be started."
-    if is_former(entry):
-        return "problem", ": it starts the server where an earlier version had it."
-    if _SHIMS in path.parts:
-        return "warning", f": {path} is a shim, which starts slowly and may start another Python."
-    if path.name.startswith("python"):
-        try:
-            examine(str(path))
-        except SetupError as error:
-            return "problem", f": {error}"
-    if path.parent.resolve() != Path(sys.executable).parent.resolve():
-        return "warning", f": it starts {path}, not the Python of this command."
-    return "ok", f" starts {path}"
-
-
 def servers(_around: Surroundings) -> Iterator[DoctorFinding]:
     """Look for servers whose client is gone, of an older version, or many of one client."""
-    running = server_processes()
+    every = server_processes()
+    here = home_of(os.environ)
+    running = [server for server in every if server.home in ("", here)]
     for server in running:
         if server.orphan:
             says = f"Server {server.pid} runs on although what started it is gone."
@@ -336,7 +305,8 @@ def servers(_around: Surroundings) -> Iterator[DoctorFinding]:
             says = f"{parent} started {count} servers; they take turns at each app."
             yield ok(says)
     if not older and not any(server.orphan for server in running):
-        yield ok(f"{len(running)} running")
+        away = len(every) - len(running)
+        yield ok(f"{len(running)} running" + (f"; {away} of other homes" if away else ""))
 
 
 CHECKS: Final[Mapping[str, Callable[[Surroundings], Iterable[DoctorFinding]]]] = {
@@ -347,6 +317,7 @@ CHECKS: Final[Mapping[str, Callable[[Surroundings], Iterable[DoctorFinding]]]] =
     "state": state,
     "policy": policy,
     "questions": questions,
+    "search": search,
     "osascript": osascript,
     "automation": automation,
     "accessibility": accessibility,

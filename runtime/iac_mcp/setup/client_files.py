@@ -1,22 +1,53 @@
-"""A client's JSON file as a person wrote it: a server put in or taken out, nothing else touched.
+"""A client's file as a person wrote it: a server put in or taken out, nothing else touched.
 
 Numbers, escapes, order and white space of what stays are never written anew (RFC 8259 leaves them
 to the writer, and a client's file belongs to its user). The libraries that edit JSON in place
-write back what they have parsed, and none can tell what was before the edit.
+write back what they have parsed, and none can tell what was before the edit. Where a client takes
+comments and trailing commas, they are read as blanks of the same length, so that every position
+holds in the text itself. TOML is tomlkit's, which keeps comments and layout.
 """
 
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, Literal, NamedTuple, NoReturn
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
+
+Form = Literal["json", "jsonc", "toml"]
+"""What a client reads; `jsonc` has comments and trailing commas."""
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _INDENT: Final = "  "
 _BOM: Final = "\ufeff"
 
 
+_COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+
+
 class NotJsonError(ValueError):
-    """A text is no JSON; the reason has the line and the column."""
+    """A text is not of its form; the reason has the line and the column."""
+
+
+def _blanked(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text with what a pattern finds made blank, texts aside, at the same positions."""
+    return pattern.sub(
+        lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\r\n]", " ", found[0]), text
+    )
+
+
+def _plain(text: str, form: Form) -> str:
+    """Return a text as JSON that says the same, every character at its place."""
+    if form != "jsonc":
+        return text
+    return _blanked(_blanked(text, _COMMENT), _TRAILING)
+
+
+def _comments(text: str) -> list[str]:
+    return [found for found in _COMMENT.findall(text) if found[0] != '"']
 
 
 class _Member(NamedTuple):
@@ -87,38 +118,70 @@ def _object_at(text: str, start: int) -> _Object:
     return _Object(start, at + 1, tuple(members))
 
 
-def _add(text: str, where: _Object, owner: _Member | None, key: str, value: Any) -> str:
+def _add(text: str, plain: str, where: _Object, owner: _Member | None, key: str, value: Any) -> str:
     """Return the text with a member at the end of an object, spaced like its neighbours.
 
     Args:
+        plain: The text as JSON.
         owner: The member whose value the object is; None for the outermost one.
     """
     name = json.dumps(key, ensure_ascii=False)
     if where.members:
         last = where.members[-1]
-        lead = text[last.before : last.start]
-        member = f"{name}: {_written(text, lead, value)}"
-        return f"{text[: last.end]},{lead}{member}{text[last.end :]}"
-    outer = _line_start(text, owner)
-    lead = "" if outer is None else outer + _unit(text)
-    member = f"{name}: {_written(text, lead, value)}"
-    return f"{text[: where.start]}{{{lead}{member}{outer or ''}}}{text[where.end :]}"
+        lead = _lead(text, plain, last)
+        member = f"{name}: {_written(plain, lead, value)}"
+        # A comment behind the last member stays with it, and so does a comma.
+        rest = _blanked(text, _COMMENT)[last.end : where.end - 1]
+        empty = not text[last.end : where.end - 1].strip()
+        line = 0 if empty else len(rest) - len(rest.lstrip(" \t,"))
+        kept = text[last.end : last.end + line]
+        if "//" in kept and "\n" not in lead:
+            lead = f"\n{lead}"
+        comma = "" if "," in rest[:line] else ","
+        return f"{text[: last.end]}{comma}{kept}{lead}{member}{text[last.end + line :]}"
+    outer = _line_start(text, plain, owner)
+    lead = "" if outer is None else outer + _unit(plain)
+    inside = text[where.start + 1 : where.end - 1].rstrip()
+    if "//" in inside and "\n" not in lead:
+        lead = f"\n{lead}"
+    member = f"{name}: {_written(plain, lead, value)}"
+    return f"{text[: where.start]}{{{inside}{lead}{member}{outer or ''}}}{text[where.end :]}"
 
 
-def _change(text: str, member: _Member, value: Any) -> str:
+def _change(text: str, plain: str, member: _Member, value: Any) -> str:
     """Return the text with another value for a member."""
-    lead = text[member.before : member.start]
-    return f"{text[: member.value]}{_written(text, lead, value)}{text[member.end :]}"
+    written = _written(plain, _lead(text, plain, member), value)
+    return f"{text[: member.value]}{written}{text[member.end :]}"
 
 
-def _drop(text: str, where: _Object, member: _Member) -> str:
+def _drop(text: str, plain: str, where: _Object, member: _Member) -> str:
     """Return the text without a member: what `_add` put there is gone to the last blank."""
     at = where.members.index(member)
-    if len(where.members) == 1:
+    if len(where.members) == 1 and text[where.start : where.end] == plain[where.start : where.end]:
         return f"{text[: where.start]}{{}}{text[where.end :]}"
-    if at == len(where.members) - 1:
-        return text[: where.members[at - 1].end] + text[member.end :]
-    return text[: member.start] + text[where.members[at + 1].start :]
+    if at < len(where.members) - 1:
+        # What is said of the next member stays before it.
+        comma = plain.index(",", member.end)
+        return text[: member.start] + text[_skip(text, comma + 1) :]
+    start, rest = member.start, text[member.end :]
+    if at:
+        start = where.members[at - 1].end
+        between = text[start : member.start]
+        if between.strip() == ",":
+            return text[:start] + rest
+        comma = plain.index(",", start) - start
+        kept = between[:comma] + between[comma + 1 :]
+        return text[:start] + kept.rstrip(" \t").removesuffix("\n") + "\n" + rest.lstrip(", \t\n")
+    return text[:start] + rest.lstrip(",")
+
+
+def _lead(text: str, plain: str, member: _Member) -> str:
+    """Return what stands before a member, without comments."""
+    lead = plain[member.before : member.start]
+    if lead == text[member.before : member.start]:
+        return lead
+    line = "\r\n" if "\r\n" in lead else "\n"
+    return line + lead.rpartition("\n")[2] if "\n" in lead else " "
 
 
 def _skip(text: str, at: int) -> int:
@@ -126,41 +189,44 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _written(text: str, lead: str, value: Any) -> str:
+def _written(plain: str, lead: str, value: Any) -> str:
     """Return a value over several lines if its member begins on a line of its own."""
     if "\n" not in lead:
         return json.dumps(value, ensure_ascii=False)
     line = "\r\n" if "\r\n" in lead else "\n"
     pad = lead.rpartition("\n")[2]
-    written = json.dumps(value, ensure_ascii=False, indent=_unit(text))
+    written = json.dumps(value, ensure_ascii=False, indent=_unit(plain))
     return written.replace("\n", line + pad)
 
 
-def _line_start(text: str, owner: _Member | None) -> str | None:
+def _line_start(text: str, plain: str, owner: _Member | None) -> str | None:
     """Return the line break and indent before the closing brace; None in a text of one line."""
     if owner is None:
         return "\r\n" if "\r\n" in text else "\n"
-    lead = text[owner.before : owner.start]
+    lead = _lead(text, plain, owner)
     return lead if "\n" in lead else None
 
 
-def _unit(text: str) -> str:
+def _unit(plain: str) -> str:
     """Return what one level is indented by: that of the first member."""
-    first = _outer(text).members[:1]
-    lead = text[first[0].before : first[0].start] if first else ""
+    first = _outer(plain).members[:1]
+    lead = plain[first[0].before : first[0].start] if first else ""
     return (lead.rpartition("\n")[2] if "\n" in lead else "") or _INDENT
 
 
-def servers_of(text: str, root: str) -> dict[str, Any]:
+def servers_of(text: str, root: str, form: Form = "json") -> dict[str, Any]:
     """Return the servers that a client's file names, numbers as texts; {} for a blank file.
 
     Raises:
-        NotJsonError: It is no JSON, no object, or what is under `root` is none.
+        NotJsonError: It is not of its form, no object, or what is under `root` is none.
     """
     body = text.removeprefix(_BOM)
     if not body.strip():
         return {}
-    said = _parse(body)
+    if form == "toml":
+        said: Any = _document(text).unwrap()
+    else:
+        said = _parse(_plain(body, form))
     if not isinstance(said, dict):
         raise NotJsonError("it is JSON, but no object")
     servers = said.get(root, {})
@@ -169,23 +235,33 @@ def servers_of(text: str, root: str) -> dict[str, Any]:
     return servers
 
 
-def entry_of(text: str, root: str, name: str) -> Any:
+def _document(text: str) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(text)
+    except (TOMLKitError, RecursionError, ValueError) as error:
+        raise NotJsonError(str(error) or "it is no TOML") from None
+
+
+def entry_of(text: str, root: str, name: str, form: Form = "json") -> Any:
     """Return the entry of a server, None if there is none.
 
     Raises:
         NotJsonError: The file is not one that can be changed safely.
     """
-    if name not in servers_of(text, root):
-        return None
-    member = _entry(text, root, name)
+    servers = servers_of(text, root, form)
+    if name not in servers or form == "toml":
+        return servers.get(name)
+    member = _entry(_plain(text, form), root, name)
     try:
-        return json.loads(text[member.value : member.end])
+        return json.loads(_plain(text, form)[member.value : member.end])
     except ValueError:
         # An integer of thousands of digits, which Python does not read.
         raise NotJsonError(f'"{name}" holds a number without end') from None
 
 
-def merged(text: str | None, root: str, name: str, entry: Mapping[str, Any]) -> str:
+def merged(
+    text: str | None, root: str, name: str, entry: Mapping[str, Any], form: Form = "json"
+) -> str:
     """Return a client's file with a server; of an entry that is there, only these keys change.
 
     Args:
@@ -196,47 +272,82 @@ def merged(text: str | None, root: str, name: str, entry: Mapping[str, Any]) -> 
         NotJsonError: The file is not one that can be changed safely.
     """
     text = text or ""
+    if form == "toml":
+        return _merged_toml(text, root, name, entry)
     if not text.removeprefix(_BOM).strip():
         whole = json.dumps({root: {name: dict(entry)}}, ensure_ascii=False, indent=2)
         return f"{_BOM if text.startswith(_BOM) else ''}{whole}\n"
-    servers_of(text, root)
-    outer = _outer(text)
+    before = servers_of(text, root, form)
+    after = _merged(text, root, name, entry, form)
+    if form == "jsonc":
+        others = {key: value for key, value in before.items() if key != name}
+        now = servers_of(after, root, form)
+        if {key: now[key] for key in others} != others or _comments(after) != _comments(text):
+            raise NotJsonError("a comment stands where the server would")
+    return after
+
+
+def _merged(text: str, root: str, name: str, entry: Mapping[str, Any], form: Form) -> str:
+    plain = _plain(text, form)
+    outer = _outer(plain)
     owner = outer.find(root)
     if owner is None:
-        return _add(text, outer, None, root, {name: dict(entry)})
-    servers = _object_at(text, owner.value)
+        return _add(text, plain, outer, None, root, {name: dict(entry)})
+    servers = _object_at(plain, owner.value)
     old = servers.find(name)
     if old is None:
-        return _add(text, servers, owner, name, dict(entry))
+        return _add(text, plain, servers, owner, name, dict(entry))
     if text[old.value] != "{":
-        return _change(text, old, dict(entry))
+        return _change(text, plain, old, dict(entry))
     for key, value in entry.items():
         # Each change moves what is behind it, so the entry is looked up anew.
-        old = _entry(text, root, name)
-        fields = _object_at(text, old.value)
+        plain = _plain(text, form)
+        old = _entry(plain, root, name)
+        fields = _object_at(plain, old.value)
         field = fields.find(key)
         if field is None:
-            text = _add(text, fields, old, key, value)
-        elif json.loads(text[field.value : field.end]) != value:
-            text = _change(text, field, value)
+            text = _add(text, plain, fields, old, key, value)
+        elif json.loads(plain[field.value : field.end]) != value:
+            text = _change(text, plain, field, value)
     return text
 
 
-def without(text: str, root: str, name: str) -> str:
+def _merged_toml(text: str, root: str, name: str, entry: Mapping[str, Any]) -> str:
+    document = _document(text)
+    if root not in document:
+        document[root] = tomlkit.table(is_super_table=True)
+    servers: Any = document[root]
+    if not isinstance(servers.get(name) if hasattr(servers, "get") else None, dict):
+        fresh = tomlkit.table() if isinstance(servers, Table) else tomlkit.inline_table()
+        fresh.update(entry)
+        servers[name] = fresh
+    for key, value in entry.items():
+        if servers[name].get(key) != value:
+            servers[name][key] = value
+    return tomlkit.dumps(document)
+
+
+def without(text: str, root: str, name: str, form: Form = "json") -> str:
     """Return a client's file without the entry of a server; all else is as it was.
 
     Raises:
         NotJsonError: The file is not one that can be changed safely.
     """
+    if form == "toml":
+        document = _document(text)
+        servers: Any = document[root]
+        del servers[name]
+        return tomlkit.dumps(document)
     # A key that stands there twice would show its first entry once the last is gone.
-    while name in servers_of(text, root):
-        owner = _outer(text).find(root)
+    while name in servers_of(text, root, form):
+        plain = _plain(text, form)
+        owner = _outer(plain).find(root)
         assert owner is not None
-        text = _drop(text, _object_at(text, owner.value), _entry(text, root, name))
+        text = _drop(text, plain, _object_at(plain, owner.value), _entry(plain, root, name))
     return text
 
 
-def undone(text: str, root: str, name: str, before: str | None) -> str | None:
+def undone(text: str, root: str, name: str, before: str | None, form: Form = "json") -> str | None:
     """Return a client's file as it was before the server was put in; None: there was no file.
 
     Where something else was changed since, only the entry is taken out.
@@ -247,16 +358,16 @@ def undone(text: str, root: str, name: str, before: str | None) -> str | None:
     Raises:
         NotJsonError: The file is not one that can be changed safely.
     """
-    entry = entry_of(text, root, name)
+    entry = entry_of(text, root, name, form)
     if not isinstance(entry, dict):
-        return without(text, root, name)
+        return without(text, root, name, form)
     try:
-        fresh = before is None or entry_of(before, root, name) is None
-        if fresh and merged(before, root, name, entry) == text:
+        fresh = before is None or entry_of(before, root, name, form) is None
+        if fresh and merged(before, root, name, entry, form) == text:
             return before
     except NotJsonError:
         pass  # A damaged backup is as good as none.
-    return without(text, root, name)
+    return without(text, root, name, form)
 
 
 def _entry(text: str, root: str, name: str) -> _Member:

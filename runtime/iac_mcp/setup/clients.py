@@ -15,9 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import FileContent, find, remove, replace
-from iac_mcp.setup.client_files import NotJsonError, entry_of, merged, undone
-
-Shape = Literal["plain", "typed", "toml"]
+from iac_mcp.setup.client_files import Form, NotJsonError, entry_of, merged, servers_of, undone
 
 _SUFFIX: Final = ".before-iac"
 
@@ -40,8 +38,8 @@ class Client(NamedTuple):
         places: Its file by platform (`sys.platform`; `other` for every other).
         then: What to do afterwards.
         root: The key under which servers stand.
-        shape: What an entry looks like; `typed` says `"type": "stdio"` too.
-        merged: Whether the file is changed here, or only a snippet is printed.
+        typed: Whether an entry says `"type": "stdio"` too.
+        form: What its file is written in.
     """
 
     key: str
@@ -49,14 +47,12 @@ class Client(NamedTuple):
     places: Mapping[str, str]
     then: str
     root: str = "mcpServers"
-    shape: Shape = "plain"
-    merged: bool = True
+    typed: bool = False
+    form: Form = "json"
 
 
 _TABLE: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 CLIENTS: Final = {key: Client(key, **row) for key, row in _TABLE.items()}
-MERGED: Final = tuple(client.key for client in CLIENTS.values() if client.merged)
-"""The clients whose files are changed here."""
 
 
 def place(client: Client, environ: Mapping[str, str], system: str = sys.platform) -> Path:
@@ -75,7 +71,7 @@ def place(client: Client, environ: Mapping[str, str], system: str = sys.platform
 
 def entry(client: Client, launch: Launch) -> dict[str, Any]:
     """Return what stands under a server's name in the client's file."""
-    said: dict[str, Any] = {"type": "stdio"} if client.shape == "typed" else {}
+    said: dict[str, Any] = {"type": "stdio"} if client.typed else {}
     said |= {"command": launch.command, "args": [*launch.args]}
     if launch.env:
         said["env"] = dict(launch.env)
@@ -85,7 +81,7 @@ def entry(client: Client, launch: Launch) -> dict[str, Any]:
 def snippet(client: Client, name: str, said: Mapping[str, Any]) -> str:
     """Return what to paste into the client's file, as a whole file would have it."""
     whole = {client.root: {name: dict(said)}}
-    if client.shape != "toml":
+    if client.form != "toml":
         return json.dumps(whole, ensure_ascii=False, indent=2)
     import tomlkit
 
@@ -156,7 +152,7 @@ def install(
         keep_options: Take the options of `serve` from an earlier entry.
 
     Raises:
-        NotMergedError: The file has comments or is broken, or another server has this name; it
+        NotMergedError: The file is broken, or another server has this name; it
             is as it was, and the error has the snippet.
         SetupError: The file cannot be read or written safely; it is as it was.
     """
@@ -164,7 +160,7 @@ def install(
     said = entry(client, launch)
     try:
         text = _text(found)
-        old = entry_of(text or "", client.root, name)
+        old = entry_of(text or "", client.root, name, client.form)
         kept: tuple[str, ...] = ()
         if old is not None:
             if not is_ours(old):
@@ -173,7 +169,7 @@ def install(
                 )
             kept = _options(old) if keep_options else ()
             said["args"] += kept
-        after = merged(text, client.root, name, said)
+        after = merged(text, client.root, name, said, client.form)
         encoded = after.encode()
     except (NotJsonError, UnicodeError) as error:
         raise _refused(path, error, snippet(client, name, said)) from None
@@ -196,14 +192,14 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
     backup is removed; a file that `install` made is gone.
 
     Raises:
-        NotMergedError: The file has comments or is broken, or another server has this name; it
+        NotMergedError: The file is broken, or another server has this name; it
             is as it was.
         SetupError: The file cannot be read or written safely; it is as it was.
     """
     found = find(path)
     try:
         text = _text(found)
-        old = entry_of(text, client.root, name) if text is not None else None
+        old = entry_of(text, client.root, name, client.form) if text is not None else None
         if text is None or old is None:
             return "absent"
         if not is_ours(old):
@@ -212,7 +208,7 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
         earlier = None
         with suppress(UnicodeError):
             earlier = _text(backup)
-        after = undone(text, client.root, name, earlier)
+        after = undone(text, client.root, name, earlier, client.form)
     except (NotJsonError, UnicodeError) as error:
         raise _refused(path, error, "") from None
     if after is None:
@@ -229,14 +225,37 @@ def installed_entry(client: Client, path: Path, name: str) -> dict[str, Any] | N
     """Return the entry of this server in a client's file, None if there is none.
 
     Raises:
-        NotMergedError: The file cannot be read as JSON.
+        NotMergedError: The file is not of its form.
         SetupError: It cannot be read at all.
     """
     try:
-        found = entry_of(_text(find(path)) or "", client.root, name)
+        found = entry_of(_text(find(path)) or "", client.root, name, client.form)
     except (NotJsonError, UnicodeError) as error:
         raise _refused(path, error, "") from None
     return found if is_ours(found) else None
+
+
+def entries(client: Client, path: Path) -> dict[str, Any]:
+    """Return all servers in a client's file by name. Raises as `installed_entry`."""
+    try:
+        return servers_of(_text(find(path)) or "", client.root, client.form)
+    except (NotJsonError, UnicodeError) as error:
+        raise _refused(path, error, "") from None
+
+
+def bundled(environ: Mapping[str, str], system: str = sys.platform) -> list[str]:
+    """Return the versions of this server that Claude Desktop has as bundles.
+
+    The folder is where Claude Desktop unpacks them; not confirmed on a Mac yet.
+    """
+    folder = place(CLIENTS["claude-desktop"], environ, system).with_name("Claude Extensions")
+    found = []
+    for path in sorted(folder.glob("*/manifest.json")):
+        with suppress(OSError, ValueError, AttributeError):
+            said = json.loads(path.read_bytes())
+            if said.get("name") == "iac":
+                found.append(str(said.get("version")))
+    return found
 
 
 def _text(found: FileContent) -> str | None:

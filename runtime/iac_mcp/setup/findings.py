@@ -86,12 +86,18 @@ class Surroundings:
 
 
 class ServerProcess(NamedTuple):
-    """A process that serves; `orphan` says that the client which started it is gone."""
+    """A process that serves.
+
+    Attributes:
+        orphan: Whether the client which started it is gone.
+        home: Where its state lies; servers of one home take turns at each app.
+    """
 
     pid: int
     orphan: bool
     parent: str
     command: tuple[str, ...]
+    home: str = ""
 
 
 def server_processes() -> list[ServerProcess]:
@@ -108,5 +114,11 @@ def server_processes() -> list[ServerProcess]:
                 parent = process.parent()
                 name = parent.name() if parent is not None else ""
                 orphan = not name or name in _FOSTER
-                found.append(ServerProcess(process.pid, orphan, name, command))
+                home = home_of(process.environ())
+                found.append(ServerProcess(process.pid, orphan, name, command, home))
     return sorted(found)
+
+
+def home_of(environ: Mapping[str, str]) -> str:
+    """Return what says where the state of a process lies."""
+    return environ.get("IAC_DATA") or environ.get("HOME", "")

@@ -9,8 +9,6 @@ or an argument of a program.
 import contextlib
 import json
 import os
-import platform
-import shutil
 import sys
 import threading
 import time
@@ -185,10 +183,15 @@ class Executor:
 
     def available(self) -> bool:
         """Say whether there is an osascript to run."""
+        import shutil
+
         return self._runner is not None or shutil.which(self._program) is not None
 
     def version(self) -> "Version":
         """Return the versions that requests meet."""
+        import platform
+        import shutil
+
         from iac_runtime.execution.mac import Version
 
         found = None if self._runner is not None else shutil.which(self._program)

@@ -24,7 +24,7 @@ SECONDS: Final = 3.0
 """For looking at what all the calls name; what is left then is held by its reference alone."""
 
 
-_TOLD_AS: Final[Mapping[ErrorType, ErrorType]] = {
+TOLD_AS: Final[Mapping[ErrorType, ErrorType]] = {
     "STALE": "EXECUTION_ERROR",
     "USER_CANCELLED": "TIMEOUT",
 }
@@ -44,7 +44,7 @@ class BatchError(ToolError):
         done = f"{_calls(1, failed - 1)} done" if results else "no call was done"
         rest = f"; {_calls(failed + 1, count)} not sent" if failed < count else ""
         super().__init__(
-            _TOLD_AS.get(error.type, error.type),
+            TOLD_AS.get(error.type, error.type),
             f"Call {failed} of {count} failed: {error.message} Before it {done}{rest}.",
             error.suggestion,
             app=error.app,
@@ -85,10 +85,11 @@ def plan_all(calls: Sequence[Mapping[str, Any]], plan: Callable[[Mapping[str, An
 
 def plan_several(plans: Sequence[Plan]) -> Plan:
     """Return the plan of several calls that were planned, to be decided on together."""
-    return _joined(plans, [found.facts for found in plans])
+    return joined(plans, [found.facts for found in plans])
 
 
-def _joined(plans: Sequence[Plan], parts: Sequence[CallFacts]) -> Plan:
+def joined(plans: Sequence[Plan], parts: Sequence[CallFacts]) -> Plan:
+    """Return the plan of several calls, from the plan and the facts of each."""
     first = parts[0]
     pins = " ".join(part.pin or "-" for part in parts)
     facts = CallFacts(
@@ -110,7 +111,7 @@ def _joined(plans: Sequence[Plan], parts: Sequence[CallFacts]) -> Plan:
             part.look(one) if part.look and time.monotonic() < ends else replace(part, facts=one)
             for part, one in zip(plans, known.parts, strict=True)
         ]
-        found = _joined(seen, [part.facts for part in seen])
+        found = joined(seen, [part.facts for part in seen])
         now = found.facts
         return replace(
             found,
@@ -144,6 +145,15 @@ def check_room(facts: CallFacts, decision: Decision, limiter: Limiter | None) ->
         )
 
 
+def of_plan(plan: Plan, part: Plan, at: int, decision: Decision) -> tuple[Plan, Decision]:
+    """Return the call `at` of a plan, from 1, and what was decided on it."""
+    story = plan.facts.story
+    # Each call is a story of its own, found by that of the question.
+    own = story._replace(id=f"{story.id}.{at}") if story.id else story
+    told = (*decision.reasons, f"Call {at} of {len(plan.parts)} that were decided on together.")
+    return replace(part, facts=replace(part.facts, story=own)), replace(decision, reasons=told)
+
+
 def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done]) -> ToolResult:
     """Carry out the calls in order, and return `{"results": [...]}` with what each answered.
 
@@ -156,13 +166,8 @@ def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done
     outcomes: list[Outcome | None] = []
     parts = zip(plan.parts, plan.facts.parts, strict=True)
     for at, (part, facts) in enumerate(parts, 1):
-        story = plan.facts.story
-        # Each call is a story of its own, found by that of the question.
-        own = story._replace(id=f"{story.id}.{at}") if story.id else story
-        part = replace(part, facts=replace(facts, story=own))
-        told = (*decision.reasons, f"Call {at} of {len(plan.parts)} that were decided on together.")
         try:
-            done = run(part, replace(decision, reasons=told))
+            done = run(*of_plan(plan, replace(part, facts=facts), at, decision))
         except ToolError as error:
             if error.type == "STALE" and not results:
                 raise

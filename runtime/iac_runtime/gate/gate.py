@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
-from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
@@ -44,7 +43,7 @@ from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
-from iac_runtime.tools.shape import RESULT_LIMIT, Tool
+from iac_runtime.tools.shape import RESULT_LIMIT, Tool, accepted
 from iac_runtime.tools.tables import parameters
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class _Stages:
         logging = sys.modules.get("logging")
         if logging is None:
             return
-        logger = logging.getLogger(f"{LOGGER}.gate")
+        logger = logging.getLogger("iac.gate")
         if logger.isEnabledFor(logging.DEBUG):
             took = ", ".join(f"{name} {seconds * 1000:.2f}" for name, seconds in self._took)
             logger.debug("%s: %s ms", tool, took)
@@ -118,7 +117,7 @@ class Gate:
         starts = (*launch, *self.permissions.policy.launch)
         listed = frozenset(app.casefold() for app in starts)
         self.context = ToolContext(
-            catalogue, executor, self.permissions, home, limit, listed, stale, dict(kept)
+            catalogue, executor, self.permissions, home, limit, listed, stale, self, dict(kept)
         )
         self._open_audit = audit
         self._added = added
@@ -161,7 +160,7 @@ class Gate:
         """
         stages = _Stages()
         cancel = cancel or Cancellation()
-        plan = self.plan(call, tool)
+        plan = self.plan(call._replace(cancel=cancel), tool)
         stages.end("plan")
         facts, decision = self.judge(plan, call.caller)
         plan = replace(plan, facts=facts)
@@ -205,6 +204,7 @@ class Gate:
     def plan(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
         tool = tool or self.tool(call.tool)
+        call = call._replace(caller=self._vouching(call.caller))
         if call.calls:
             return plan_all(
                 call.calls,
@@ -214,7 +214,7 @@ class Gate:
         assert perform is not None
         try:
             call = asked_raw(call, tool)
-            checked = check_arguments(call.arguments, tool.input)
+            checked = check_arguments(call.arguments, accepted(tool))
             return perform(tool, call._replace(arguments=checked), self.context)
         except ToolError as error:
             app = ""
@@ -247,9 +247,11 @@ class Gate:
 
     def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
-        caller = caller._replace(vouched=caller.vouched or self._vouched)
-        facts = self.permissions.of(plan.facts, caller)
+        facts = self.permissions.of(plan.facts, self._vouching(caller))
         return facts, self.permissions.judge(facts)
+
+    def _vouching(self, caller: Requester) -> Requester:
+        return caller._replace(vouched=caller.vouched or self._vouched)
 
     @property
     def read_only(self) -> bool:
@@ -304,7 +306,7 @@ class Gate:
             waited = self._wait(part, said, cancel, patient=True) if paced else 0.0
             return self._perform(part, said, waited, stages, cancel)
 
-        every = run_all(plan, decision, run)
+        every = (plan.carry or run_all)(plan, decision, run)
         return done(plan, short_enough(every, self.context.limit, plan.facts.effects), decision)
 
     def _perform(

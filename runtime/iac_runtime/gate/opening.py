@@ -2,7 +2,8 @@
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,8 +19,8 @@ from iac_runtime.gate.limiter import Limiter, Limits, window
 from iac_runtime.policy.model import Flags
 from iac_runtime.policy.permissions import Permissions, open_permissions
 from iac_runtime.policy.reach import identify_in
-from iac_runtime.tool import LEVELS, Level
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tool import LEVELS, App, Level
+from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.own import added_tools
 from iac_runtime.tools.tables import Tables
@@ -107,8 +108,23 @@ def _simulator() -> Any:
         ) from error
 
 
+class _Later(Tables):
+    """The tables of an app whose module is imported when they are first looked at."""
+
+    def __init__(self, row: AppRow, load: Callable[[AppRow], Tables]) -> None:
+        vars(self).update(
+            key=row.key, app=App(row.id, row.name, row.kind), _load=partial(load, row)
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Tables.__dataclass_fields__:
+            vars(self).update(vars(self._load()))
+            return vars(self)[name]
+        raise AttributeError(name)
+
+
 def _apps(catalogue: Catalogue) -> list[Tables]:
-    return [catalogue.tables(app) for app in catalogue.apps.values()]
+    return [_Later(app, catalogue.tables) for app in catalogue.apps.values()]
 
 
 class GateOptions(NamedTuple):

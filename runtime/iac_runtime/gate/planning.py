@@ -79,7 +79,8 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
     event = sent_as(event, operation.tables, seconds)
-    paged = event.op == "list" and event.limit is None and context.limit is not None
+    limit = None if call.whole else context.limit
+    paged = event.op == "list" and event.limit is None and limit is not None
     if paged:
         # Whoever reads an answer page by page is given pages.
         event = replace(event, limit=PAGE)
@@ -117,7 +118,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             raise look_again(error, event, operation) from None
         found = plain_result(answer, event, operation)
         found = found if call.raw else shown(found)
-        found = short_enough(found, context.limit, facts.effects)
+        found = short_enough(found, limit, facts.effects)
         outcome = witness.done(answer) if witness else missing(found, answer, paged=paged)
         return found._replace(outcome=outcome)
 

@@ -31,6 +31,7 @@ from iac_runtime.language.text import steps_text
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.call_view import steps_in
 from iac_runtime.policy.effects import Decision
+from iac_runtime.tools.checking import accepts
 from iac_runtime.tools.own import DOORS
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation, Tables
@@ -283,7 +284,9 @@ def structured(
 
 
 def _fits(found: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
-    # Heavy, and needed from the first result on only.
+    if accepts(found, output):
+        return True
+    # Heavy, and needed for what is doubtful only.
     from jsonschema import Draft202012Validator
 
     return bool(Draft202012Validator(dict(output)).is_valid(dict(found)))

@@ -95,11 +95,14 @@ def form(question: Question) -> dict[str, Any]:
 
 
 def input_required(question: Question, token: str) -> dict[str, Any]:
-    """Return the result that asks, for clients of 2026-07-28."""
+    """Return the result that asks, for clients of 2026-07-28, with its keys as the SDK has them."""
+    asked = form(question)
+    schema = {key: asked["requestedSchema"][key] for key in ("properties", "required", "type")}
+    params = {"message": asked["message"], "mode": asked["mode"], "requestedSchema": schema}
     return {
-        "resultType": "input_required",
-        "inputRequests": {KEY: {"method": "elicitation/create", "params": form(question)}},
+        "inputRequests": {KEY: {"method": "elicitation/create", "params": params}},
         "requestState": token,
+        "resultType": "input_required",
     }
 
 

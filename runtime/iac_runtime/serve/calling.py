@@ -1,38 +1,34 @@
-"""Calling a tool for a client: in a thread, with progress, asking where a person must be asked.
+"""Calling a tool for a client: the result in the protocol's form, word of how long it takes.
 
-A client that sent a token is told how long the call has run, and how far it says it is. Some
-clients drop a call after 60 seconds without a word of their own; what would last longer, its wait
-for a turn included, is ended here before that, with an answer that says how to go on.
+Everything here runs in the thread of one call and knows no library of the protocol: the front's
+own calls and those of the SDK's sessions come here alike, each with its `Peer`.
 
 The client is asked in its era: by `elicitation/create` in the middle of a call, or, in 2026-07-28,
 by a result that asks for input and is followed by the same call with the answer. By which way a
 person is asked next is the gate's to say; another way needs its word in `APPROVERS`, its place in
-`caller_of` and its asker in `call_gate`.
+`Peer.requester` and its asker in `call_gate`.
 """
 
 import json
-import time
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import Any, Final, TypeVar
-
-import anyio
-import anyio.to_thread
-import mcp_types as types
-from mcp.shared.exceptions import MCPError
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import IacError, ToolError, UnknownToolError
-from iac_base.text import escaped, hidden
-from iac_runtime.execution.answers import OUTCOME_UNKNOWN
+from iac_base.errors import (
+    IacError,
+    InvalidParameterError,
+    ToolError,
+    UnknownToolError,
+    quoted,
+)
+from iac_base.text import clean_text, escaped, hidden
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
-from iac_runtime.gate.results import MOST_SECONDS, clean, structured
+from iac_runtime.gate.results import clean, structured
 from iac_runtime.policy.effects import Approver, Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,
-    Question,
     ask_dialog,
     dialog_at_hand,
     form,
@@ -40,28 +36,38 @@ from iac_runtime.policy.question import (
     read_answer,
     read_responses,
 )
-from iac_runtime.serve.routing import CLIENT_INFO, MODERN_VERSION
+from iac_runtime.serve.deadline import PATIENCE, Deadline, Peer
+from iac_runtime.serve.messages import INVALID_PARAMS, ProtocolError
+from iac_runtime.serve.status import StatusFile
+from iac_runtime.tool import Level
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.checking import check_arguments
+from iac_runtime.tools.own import DOORS, META_TOOLS
 
-THREADS: Final = 80
-"""Calls at once: all that the executor lets run or wait (4 and 64), and some that it answers with
-BUSY at once. Without room for these, a client would wait for that answer too."""
-
-EVERY: Final = 3.0
-"""Seconds between two reports."""
-
-_AFTER: Final = 4.0
-"""Seconds for what follows the end of a call, before it is ended from here."""
-
-PATIENCE: Final = 54.0
-"""Seconds for a call: 60, less what ending a process that resists takes, and a little."""
+if TYPE_CHECKING:
+    from iac_runtime.serve.pages import ToolSearch
 
 THINKING: Final = 300.0
 """Seconds that a client has for a question in the middle of a call."""
 
-T = TypeVar("T")
+FIND: Final = "find_tools"
+
+Result = dict[str, Any]
+Method = Callable[[Mapping[str, Any], Peer, Cancellation], Result]
+"""Answers a request of the protocol: its parameters, who sent it, and what ends it."""
 
 
-def outcome_result(outcome: Done | Refused) -> types.CallToolResult:
+def requester(peer: Peer) -> Requester:
+    """Return who sent a request, and by what ways a person can be asked there, in order."""
+    able: dict[Approver, bool] = {"client": peer.declared, "dialog": dialog_at_hand()}
+    return Requester(
+        peer.name,
+        tuple(way for way, is_able in able.items() if is_able),
+        unable=tuple(way for way, is_able in able.items() if not is_able),
+    )
+
+
+def outcome_result(outcome: Done | Refused) -> Result:
     """Return the result for an outcome."""
     if isinstance(outcome, Done):
         return done_result(outcome)
@@ -69,7 +75,7 @@ def outcome_result(outcome: Done | Refused) -> types.CallToolResult:
     return _error_result({**facts, "line": escaped(facts.get("line", ""))})
 
 
-def done_result(done: Done) -> types.CallToolResult:
+def done_result(done: Done) -> Result:
     """Return a result as structured content and the same as text, with the JXA line aside.
 
     `_meta["iac/from"]` names the app whose data it is.
@@ -95,24 +101,29 @@ def done_result(done: Done) -> types.CallToolResult:
         # As it is asked for (`raw`): what is hidden in it is written out, halves of characters go.
         text = json.dumps(content)
         content = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-    shown = types.TextContent(text=text)
-    return types.CallToolResult(content=[shown], structured_content=content, _meta=meta)
+    shown = [text_content(text)]
+    return {"_meta": meta, "content": shown, "isError": False, "structuredContent": content}
 
 
-def _error_result(facts: Mapping[str, Any]) -> types.CallToolResult:
+def _error_result(facts: Mapping[str, Any]) -> Result:
     """Return a failure: one JSON object in the text, and no structured content."""
     text = json.dumps(clean(dict(facts)), ensure_ascii=False)
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+    return {"content": [text_content(text)], "isError": True}
 
 
-def failure_result(error: Exception) -> types.CallToolResult:
+def text_content(text: str) -> dict[str, str]:
+    """Return a text as the protocol's content."""
+    return {"text": text, "type": "text"}
+
+
+def failure_result(error: Exception) -> Result:
     """Return the result for an exception of a call.
 
     Raises:
-        MCPError: No tool has the name, which is an error of the protocol.
+        ProtocolError: No tool has the name, which is an error of the protocol.
     """
     if isinstance(error, UnknownToolError):
-        raise MCPError(types.INVALID_PARAMS, str(clean(str(error)))) from None
+        raise ProtocolError(INVALID_PARAMS, str(clean(str(error)))) from None
     if isinstance(error, ToolError):
         return _error_result(error.facts())
     if isinstance(error, IacError):
@@ -121,218 +132,132 @@ def failure_result(error: Exception) -> types.CallToolResult:
     return _error_result({"type": "EXECUTION_ERROR", "message": message, "retryable": False})
 
 
-def _tamed(call: Callable[[Cancellation], T], cancel: Cancellation) -> T:
-    """Carry out a call; one that wants to end the program ends itself alone."""
-    try:
-        return call(cancel)
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise RuntimeError(f"the call raised {type(error).__name__}") from error
+MOST: Final[Mapping[str, Level]] = {door: level for level, door in DOORS.items()}
+"""The door's name -> the highest level that it takes."""
 
 
-async def _in_thread(
-    call: Callable[[Cancellation], T],
-    limiter: anyio.CapacityLimiter,
-    beside: Callable[[Cancellation], Awaitable[object]] | None = None,
-) -> T:
-    """Run a call in a thread; when the client cancels it, its process is ended, then the thread.
-
-    Args:
-        call: What to run.
-        limiter: How many threads there may be.
-        beside: Runs beside the call until that is over; it may cancel it, and does not raise.
+def through_door(call: Call) -> Call:
+    """Return the call that a call of a door stands for; any other is returned as it is.
 
     Raises:
-        Exception: What the call raised, as itself.
+        ToolError: The door's own arguments are wrong.
     """
-    cancel = Cancellation()
-
-    async def watch() -> None:
-        try:
-            if beside is not None:
-                await beside(cancel)
-            await anyio.sleep_forever()
-        finally:
-            cancel.cancel()
-
-    outcome: list[T] = []
-    failure: Exception | None = None
-    async with anyio.create_task_group() as group:
-        group.start_soon(watch)
-        try:
-            # Shielded: it returns when the thread is done, which the watcher hastens.
-            outcome.append(await anyio.to_thread.run_sync(_tamed, call, cancel, limiter=limiter))
-        except Exception as error:
-            # It must leave the group as itself, not in an exception group.
-            failure = error
-        group.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return outcome[0]
+    most = MOST.get(call.tool)
+    if most is None:
+        return call
+    given = check_arguments(call.arguments, META_TOOLS[call.tool].input)
+    name = given["name"]
+    if name in META_TOOLS:
+        raise InvalidParameterError(
+            f"{call.tool} does not call {quoted(name)}.", f"Call {name} itself."
+        )
+    if "calls" in given and "arguments" in given:
+        raise InvalidParameterError(
+            "There are arguments and calls.", "Give calls alone: a list of arguments."
+        )
+    calls = tuple(given.get("calls", ()))
+    return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
 
 
-class Deadline:
-    """Watches over the calls of one request.
+class Calls:
+    """The method tools/call, on a gate with a catalogue.
 
     Args:
-        context: The SDK's context of the request.
-        tool: The tool's name, for what is told.
-        patience: Seconds for one call of the gate.
-        every: Seconds between two reports.
+        gate: Carries out calls.
+        catalogue: Returns the tools as they are now.
+        status: Counts the calls.
+        patience: Seconds after which a call is ended.
     """
 
     def __init__(
-        self, context: Any, tool: str, patience: float = PATIENCE, every: float = EVERY
+        self,
+        gate: Gate,
+        catalogue: Callable[[], Catalogue],
+        status: StatusFile | None = None,
+        patience: float = PATIENCE,
     ) -> None:
-        self._context = context
-        self._tool = tool
+        self._gate = gate
+        self._catalogue = catalogue
+        self._search: ToolSearch | None = None
+        self._status = status
         self._patience = patience
-        self._every = every
-        self._began = time.monotonic()
-        self._over = False
+        self._named: set[str] = set()
 
-    def allow(self, seconds: Any) -> None:
-        """Wait longer for a call that asks for more time; what is no time changes nothing."""
-        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-        if number and self._patience < seconds <= MOST_SECONDS:
-            self._patience = seconds + _AFTER
+    def __call__(self, params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
+        """Return the result of tools/call; one that fails says of what.
 
-    async def keep(self, cancel: Cancellation) -> None:
-        """Report, and cancel what takes too long; runs beside a call until it is cancelled."""
-        with anyio.move_on_after(self._patience):
-            await self.tell(cancel)
-        self._over = True
-        cancel.cancel()
-
-    async def tell(self, cancel: Cancellation) -> None:
-        """Report, for as long as it takes; runs beside a question to a person.
-
-        Without a token of the client's, the session sends nothing.
+        Raises:
+            ProtocolError: There is no such tool.
         """
-        while True:
-            await anyio.sleep(self._every)
-            seconds = time.monotonic() - self._began
-            said = f"{self._tool}: running for {seconds:.0f} seconds"
-            if cancel.word:
-                said += f"; {cancel.word}"
-            try:
-                await self._context.session.report_progress(round(seconds, 1), None, said)
-            except (anyio.ClosedResourceError, anyio.BrokenResourceError, MCPError):
-                # The client is going; the call's own end says so.
-                await anyio.sleep_forever()
+        status = self._status
+        if status is not None and peer.name and peer.name not in self._named:
+            self._named.add(peer.name)
+            status.update(client=clean_text(peer.name, 100))
+        result = self._answer(params, peer, cancel)
+        if status is not None:
+            status.count(failed=bool(result.get("isError")))
+        return result
 
-    def meaning(self, error: ToolError) -> ToolError:
-        """Return what to say of an error: of one that is due to the end that was made, another."""
-        if not self._over or error.type != "USER_CANCELLED":
-            return error
-        said = f"The call was not over after {self._patience:g} seconds, and was ended."
-        way = "Ask for less: a limit, a filter, fewer properties, or one object."
-        if error.suggestion == OUTCOME_UNKNOWN:
-            way = OUTCOME_UNKNOWN
-        elif not error.suggestion:
-            way = "Nothing was sent, for the app was busy. Call again when other calls have ended."
-        return ToolError(
-            "TIMEOUT",
-            said,
-            way,
-            retryable=way != OUTCOME_UNKNOWN,
-            app=error.app,
-            command=error.command or self._tool,
-        )
+    def _answer(self, params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
+        call = Call(params["name"], params.get("arguments") or {}, requester(peer))
+        deadline = Deadline(peer, call.tool, self._patience)
+        try:
+            if call.tool == FIND:
+                return done_result(Done(self._find(call.arguments), "", "SAFE"))
+            call = through_door(call)
+            deadline.allow(call.arguments.get("timeout"))
+            return _through_gate(self._gate, call, peer, params, deadline, cancel)
+        except ToolError as error:
+            return failure_result(deadline.meaning(error))
+        except Exception as error:
+            return failure_result(error)
+        except (SystemExit, KeyboardInterrupt) as error:
+            # A call that wants to end the program ends itself alone.
+            return failure_result(RuntimeError(f"the call raised {type(error).__name__}"))
 
+    def _find(self, arguments: Mapping[str, Any]) -> Any:
+        if self._search is None:
+            # Heavy, and most calls search nothing.
+            from iac_runtime.serve.pages import ToolSearch
 
-def caller_of(context: Any) -> Requester:
-    """Return who sent a request, and by what ways a person can be asked there, in order."""
-    able: dict[Approver, bool] = {"client": _declared(context), "dialog": dialog_at_hand()}
-    return Requester(
-        _name(context),
-        tuple(way for way, is_able in able.items() if is_able),
-        unable=tuple(way for way, is_able in able.items() if not is_able),
-    )
+            self._search = ToolSearch(self._catalogue, read_only=self._gate.read_only)
+        return self._search.find(arguments)
 
 
-async def call_gate(
+def _through_gate(
     gate: Gate,
     call: Call,
-    context: Any,
-    params: Any,
-    limiter: anyio.CapacityLimiter,
+    peer: Peer,
+    params: Mapping[str, Any],
     deadline: Deadline,
-) -> Done | Refused | types.InputRequiredResult:
+    cancel: Cancellation,
+) -> Result:
     """Carry out a call; a person is asked where the policy wants it, by one way after the other.
 
     Raises:
         IacError: As `Gate.call`.
     """
-    modern = context.protocol_version >= MODERN_VERSION
-    if modern and params.request_state:
-        verdict = read_responses(
-            _plain(params.input_responses), tuple(ANSWERS), declared=_declared(context)
-        )
-        call = call._replace(token=params.request_state, verdict=verdict)
+    if peer.modern and params.get("requestState"):
+        said = read_responses(params.get("inputResponses"), tuple(ANSWERS), declared=peer.declared)
+        call = call._replace(token=params["requestState"], verdict=said)
     while True:
-        outcome = await _in_thread(partial(_call, gate, call), limiter, deadline.keep)
+        with deadline.kept(cancel) as inner:
+            outcome = gate.call(call, cancel=inner)
         if not isinstance(outcome, Asks):
-            return outcome
-        if outcome.way != "client":
-            ask = partial(_by_dialog, outcome.question)
-            said = await _in_thread(ask, limiter, deadline.tell)
-        elif modern:
-            question = input_required(outcome.question, outcome.token)
-            return types.InputRequiredResult.model_validate(question)
-        else:
-            said = await _elicit(context, outcome.question, deadline)
+            return outcome_result(outcome)
+        if outcome.way == "client" and peer.modern:
+            return input_required(outcome.question, outcome.token)
+        with deadline.kept(cancel, patient=True) as inner:
+            said = _asked(outcome, peer, inner)
+        if cancel.cancelled:
+            raise ToolError("USER_CANCELLED", "The call was cancelled.", command=call.tool)
         call = call._replace(token=outcome.token, verdict=said)
 
 
-def _call(gate: Gate, call: Call, cancel: Cancellation) -> Done | Refused | Asks:
-    return gate.call(call, cancel=cancel)
-
-
-def _by_dialog(question: Question, _cancel: Cancellation) -> Verdict:
-    return ask_dialog(question)
-
-
-async def _elicit(context: Any, question: Question, deadline: Deadline) -> Verdict:
-    asked = form(question)
-    said: Verdict = "timeout"
-    async with anyio.create_task_group() as group:
-        group.start_soon(deadline.tell, Cancellation())
-        with anyio.move_on_after(THINKING):
-            try:
-                found = await context.session.elicit_form(
-                    asked["message"], asked["requestedSchema"], context.request_id
-                )
-                said = read_answer(found.action, found.content, question.answers, declared=True)
-            except MCPError as error:
-                said = "unable" if error.error.code == types.METHOD_NOT_FOUND else "error"
-            except (ValueError, anyio.ClosedResourceError, anyio.BrokenResourceError):
-                # What it answered is not of the protocol, or it is going.
-                said = "error"
-        group.cancel_scope.cancel()
-    return said
-
-
-def _declared(context: Any) -> bool:
-    capabilities = context.session.client_capabilities
-    elicitation = getattr(capabilities, "elicitation", None)
-    if elicitation is None:
-        return False
-    # One that names kinds must name forms; an empty object stands for forms.
-    return elicitation.form is not None or elicitation.url is None
-
-
-def _name(context: Any) -> str:
-    params = context.session.client_params
-    if params is not None:
-        return str(params.client_info.name)
-    info = (context.meta or {}).get(CLIENT_INFO)
-    return str(info.get("name", "")) if isinstance(info, Mapping) else ""
-
-
-def _plain(responses: Any) -> Mapping[str, Any] | None:
-    if responses is None:
-        return None
-    return {
-        key: part.model_dump(by_alias=True) if hasattr(part, "model_dump") else part
-        for key, part in responses.items()
-    }
+def _asked(asks: Asks, peer: Peer, cancel: Cancellation) -> Verdict:
+    if asks.way != "client":
+        return ask_dialog(asks.question)
+    found = peer.elicit(form(asks.question), cancel, THINKING)
+    if isinstance(found, str):
+        return found
+    return read_answer(*found, asks.question.answers, declared=True)

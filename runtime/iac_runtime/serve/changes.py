@@ -15,7 +15,8 @@ from iac_runtime.serve.listing import Listings
 
 if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
-    from iac_runtime.serve.routing import ServerIdentity
+    from iac_runtime.serve.messages import ServerIdentity
+    from iac_runtime.serve.methods import Methods
     from iac_runtime.serve.status import StatusFile
     from iac_runtime.tools.catalogue import Catalogue
 
@@ -97,34 +98,35 @@ class LazyGate:
         self, lines: Listings, open_gate: "Callable[[], Gate]", gate: "Gate | None" = None
     ) -> None:
         self.changes = Changes()
-        self._lines = lines
+        self.lines = lines
         self._open = open_gate
         self._gate = gate
         self._status_file: StatusFile | None = None
+        self._methods: Methods | None = None
         # Tools that are built anew while the gate is opened must not be lost between the two.
         self._lock = threading.Lock()
 
-    def server(self, identity: "ServerIdentity", patience: float) -> Any:
-        """Return the SDK's server, with the gate opened.
+    def methods(self, patience: float) -> "Methods":
+        """Return what answers the requests that lead behind the listings, with the gate opened.
 
         Raises:
             SetupError: The gate cannot be opened.
         """
-        from iac_runtime.serve.handlers import build_server
+        from iac_runtime.serve.methods import methods_of
 
         with self._lock:
-            if self._gate is None:
-                self._gate = self._open()
-            gate = self._gate
-            self._status_file = _status_file(gate, self._lines)
-        return build_server(
-            gate,
-            self._lines,
-            identity,
-            changes=self.changes,
-            status=self._status_file,
-            patience=patience,
-        )
+            if self._methods is None:
+                if self._gate is None:
+                    self._gate = self._open()
+                self._status_file = _status_file(self._gate, self.lines)
+                self._methods = methods_of(self._gate, self.lines, self._status_file, patience)
+            return self._methods
+
+    def server(self, identity: "ServerIdentity", patience: float) -> Any:
+        """Return the SDK's server of the methods. Raises as they do."""
+        from iac_runtime.serve.handlers import build_server
+
+        return build_server(self.methods(patience), self.lines, identity, self.changes)
 
     def look(self) -> bool:
         """Take over tools that were built anew, and say whether any were.
@@ -133,12 +135,12 @@ class LazyGate:
             SetupError: They cannot be read; the old ones stay.
         """
         with self._lock:
-            if not self._lines.renew():
+            if not self.lines.renew():
                 return False
             if self._gate is not None:
                 from iac_runtime.tools.catalogue import Catalogue
 
-                catalogue = Catalogue(self._lines.folders)
+                catalogue = Catalogue(self.lines.folders)
                 self._gate.renew(catalogue)
                 if self._status_file is not None:
                     self._status_file.update(apps=len(catalogue.apps), tools=_levels(catalogue))
@@ -160,7 +162,8 @@ def _status_file(gate: "Gate", lines: Listings) -> "StatusFile | None":
     assert catalogue is not None
     try:
         workers = gate.executor.workers
-        return StatusFile(lines.surface, len(catalogue.apps), _levels(catalogue), workers=workers)
+        apps, levels = len(catalogue.apps), _levels(catalogue)
+        return StatusFile(lines.surface, apps, levels, workers=workers, later=True)
     except SetupError:
         # A state folder that is not safe stops the calls, which say so, and not the server.
         return None

@@ -1,7 +1,7 @@
 """`iac-mcp serve`: the front first, from the first byte to the last; everything else when needed.
 
-Imports what the first answers need and no more; the gate, the policy and the SDK follow in the
-thread of the sessions, unless a policy or a setting must be looked at before anything is listed.
+Imports what the first answers need and no more; the gate and the policy follow in a thread, unless
+a policy or a setting must be looked at before anything is listed; the SDK when something needs it.
 """
 
 import os
@@ -12,16 +12,19 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 from iac_base.errors import IacError, SetupError
 from iac_base.files import config_file
+from iac_runtime.serve.answering import Answering
 from iac_runtime.serve.changes import BuildWatch, LazyGate
 from iac_runtime.serve.listing import SEARCH, Choice, Listings
+from iac_runtime.serve.messages import ServerIdentity
 from iac_runtime.serve.options import SERVE_OPTIONS
-from iac_runtime.serve.routing import Router, ServerIdentity
+from iac_runtime.serve.routing import Router
 from iac_runtime.serve.sdk import Sessions
 from iac_runtime.serve.wire import Connection, claim
 from iac_runtime.tools.folders import tool_folders
@@ -31,6 +34,12 @@ GRACE: Final = 0.45
 """Seconds that calls have to end when the client closes its end or a signal arrives."""
 
 INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
+
+PLANS: Final = (
+    "For steps that depend on each other, or many objects, run_plan takes a short program over the"
+    " tools, asks the user once with all that it would change, and answers with the result alone.\n"
+)
+"""What is said besides where plans are listed and can run."""
 
 _CHANGES: Final = {"listChanged": True}
 
@@ -65,6 +74,7 @@ def serve(
     options: Callable[[], Any] = lambda: None,
     *,
     others: Mapping[str, Callable[[], list[bytes]]] = {},
+    methods: Callable[[], Mapping[str, Any]] | None = None,
     hear: Callable[[Callable[[], None]], object] = lambda _tell: None,
     connect: Callable[[], Connection] = claim,
 ) -> None:
@@ -77,12 +87,14 @@ def serve(
         close: Ends what the server began (children, files); called once, at the end.
         options: The SDK's options of the notifications that the server can send.
         others: Returns the finished entries of other listings, by method.
+        methods: Opens what answers the requests that lead behind the listings without the SDK.
         hear: Is given what to call, in any thread, when the lists are others.
         connect: Begins the connection to the client.
     """
     wire = connect()
     sessions = Sessions(build, wire.write, options)
-    router = Router(identity, lines, sessions, wire.write, others)
+    answering = Answering(methods, identity, wire.write) if methods is not None else None
+    router = Router(identity, lines, sessions, wire.write, others, answering)
     hear(router.changed)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _stop)
@@ -94,29 +106,34 @@ def serve(
             router.take(line)
     except _StopError:
         grace = 0.0
-    _end(sessions, close, grace)
+    _end(sessions, answering, close, grace)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise _StopError
 
 
-def _end(sessions: Sessions, close: Callable[[], None], grace: float) -> None:
+def _end(
+    sessions: Sessions, answering: Answering | None, close: Callable[[], None], grace: float
+) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     started = time.monotonic()
+    ended = answering is None or answering.close(grace)
     sessions.close(grace)
+    failed = sessions.failure or (answering and answering.failure)
     try:
         close()
     finally:
-        if time.monotonic() - started > 2 * GRACE or sessions.failure is not None:
+        if time.monotonic() - started > 2 * GRACE or failed or not ended:
             # A thread that does not end must not keep the process.
-            os._exit(0 if sessions.failure is None else 1)
+            os._exit(1 if failed else 0)
 
 
-def identity() -> ServerIdentity:
-    """Return what the server says of itself."""
-    return ServerIdentity("iac", VERSION, INSTRUCTIONS, CAPABILITIES)
+def identity(surface: str = "") -> ServerIdentity:
+    """Return what the server says of itself; `surface` is what it lists."""
+    plans = "plans" in surface.split(",") and find_spec("pydantic_monty") is not None
+    return ServerIdentity("iac", VERSION, INSTRUCTIONS + PLANS * plans, CAPABILITIES)
 
 
 def start(raw: Mapping[str, Any]) -> int:
@@ -139,14 +156,15 @@ def start(raw: Mapping[str, Any]) -> int:
     lines = Listings(folders, _choice(raw, read_only=read_only), find)
     # What is wrong with the folders or the choice is said before a client waits.
     lines()
+    said = identity(lines.surface)
     gate = LazyGate(lines, partial(_open, raw), opened)
     watch = BuildWatch(gate.look, gate.changes)
     watch.start()
     try:
         serve(
-            identity(),
+            said,
             lines,
-            lambda: gate.server(identity(), _patience(raw)),
+            lambda: gate.server(said, _patience(raw)),
             gate.close,
             notifications,
             others={
@@ -154,6 +172,7 @@ def start(raw: Mapping[str, Any]) -> int:
                 "resources/list": lines.resources,
                 "resources/templates/list": lines.templates,
             },
+            methods=lambda: gate.methods(_patience(raw)).by_name(),
             hear=gate.changes.subscribe,
             connect=_transport(raw),
         )
@@ -213,7 +232,7 @@ def _warn(gate: Any) -> None:
 
 def _patience(raw: Mapping[str, Any]) -> float:
     """Return the seconds for a call, its wait included; who wants longer calls gets them."""
-    from iac_runtime.serve.calling import PATIENCE
+    from iac_runtime.serve.deadline import PATIENCE
 
     return max(PATIENCE, float(raw.get("timeout") or 0.0) + 4.0)
 

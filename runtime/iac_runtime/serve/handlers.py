@@ -1,15 +1,12 @@
-"""The server object of the SDK: tools, prompts, resources and completion, as protocol handlers.
-
-A handler answers every failure with a result that says what it was; only an unknown tool is an
-error of the protocol, as the protocol wants it.
-"""
+"""The server object of the SDK: what `methods` answers, and the listings, as protocol handlers."""
 
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError, Future
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
@@ -27,43 +24,25 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 
-from iac_base.errors import CallRefusedError, IacError, ToolError, nearest
-from iac_base.text import clean_text
-from iac_base.words import fold
-from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done, Refused
-from iac_runtime.gate.results import clean
-from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.calling import (
-    PATIENCE,
-    THREADS,
-    Deadline,
-    call_gate,
-    caller_of,
-    done_result,
-    failure_result,
-    outcome_result,
-)
+from iac_base.cancellation import Cancellation
+from iac_base.errors import IacError
+from iac_runtime.policy.effects import Verdict
+from iac_runtime.serve.calling import Method
 from iac_runtime.serve.changes import Changes
 from iac_runtime.serve.listing import Listings
-from iac_runtime.serve.pages import ToolSearch, known_names, reach, through_door
-from iac_runtime.serve.prompts import PROMPTS, find_prompt, prompt_text
-from iac_runtime.serve.resources import (
-    TEMPLATES,
-    Sources,
-    guide_names,
-    guide_text,
-    read_resource,
+from iac_runtime.serve.messages import (
+    CLIENT_INFO,
+    LIST_TTL_MS,
+    MODERN_VERSION,
+    ProtocolError,
+    ServerIdentity,
+    modern_result,
 )
-from iac_runtime.serve.routing import LIST_TTL_MS, ServerIdentity
-from iac_runtime.serve.status import StatusFile, status_facts
-from iac_runtime.tool import Level, at_most
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.serve.methods import Methods, protocol_error
 
-MOST: Final = 100
-"""Values of one answer, as the protocol limits them."""
-
-FIND: Final = "find_tools"
+THREADS: Final = 80
+"""Requests at once: all calls that the executor lets run or wait (4 and 64), and some that it
+answers with BUSY at once. Without room for these, a client would wait for that answer too."""
 
 _CACHED: Final[tuple[CacheableMethod, ...]] = (
     "prompts/list",
@@ -72,234 +51,143 @@ _CACHED: Final[tuple[CacheableMethod, ...]] = (
     "tools/list",
 )
 _EVENTS: Final = (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged())
-_ABSENT: Final = ("INVALID_PARAMETER", "NOT_FOUND", "UNKNOWN_TOOL")
-
-T = TypeVar("T")
 
 
 def build_server(
-    gate: Gate,
-    lines: Listings,
-    identity: ServerIdentity,
-    *,
-    changes: Changes | None = None,
-    status: StatusFile | None = None,
-    patience: float = PATIENCE,
+    methods: Methods, lines: Listings, identity: ServerIdentity, changes: Changes | None = None
 ) -> Server[Any]:
-    """Return the server of a gate with a catalogue; it is not started.
+    """Return the server of the methods; it is not started.
 
     Args:
-        gate: Carries out calls.
+        methods: Answer what leads behind the listings.
         lines: What is listed.
         identity: What the server says of itself.
         changes: Tells of tools that were built anew.
-        status: Counts the calls.
-        patience: Seconds after which a call is ended.
     """
-
-    def catalogue() -> Catalogue:
-        assert gate.catalogue is not None
-        return gate.catalogue
-
-    sources = Sources(
-        catalogue, gate.read_only, partial(status_facts, status), partial(_through_gate, gate, "")
-    )
+    limiter = anyio.CapacityLimiter(THREADS)
+    call, read, prompt, complete = (partial(_handle, method, limiter) for method in methods)
     return Server(
         identity.name,
         version=identity.version,
         instructions=identity.instructions,
         cache_hints=dict.fromkeys(_CACHED, CacheHint(ttl_ms=LIST_TTL_MS)),
-        on_list_tools=_listed(lines, "tools", types.ListToolsResult),
-        on_list_prompts=_listed(lines.prompts, "prompts", types.ListPromptsResult),
-        on_list_resources=_listed(lines.resources, "resources", types.ListResourcesResult),
-        on_list_resource_templates=_listed(
-            lines.templates, "resourceTemplates", types.ListResourceTemplatesResult
-        ),
-        on_call_tool=_calls(gate, catalogue, status, patience),
-        on_get_prompt=_prompts(lines),
-        on_read_resource=_resources(gate, sources),
-        on_completion=_completions(sources),
+        on_list_tools=_listed(lines, "tools"),
+        on_list_prompts=_listed(lines.prompts, "prompts"),
+        on_list_resources=_listed(lines.resources, "resources"),
+        on_list_resource_templates=_listed(lines.templates, "resourceTemplates"),
+        on_call_tool=call,
+        on_read_resource=read,
+        on_get_prompt=prompt,
+        on_completion=complete,
         on_subscriptions_listen=ListenHandler(_Bus(changes or Changes(), lines)),
     )
 
 
-def _listed(read: Callable[[], list[bytes]], key: str, result: Any) -> Any:
-    """Return the handler of a listing: what the front would have sent, as the SDK's result."""
+def _listed(read: Callable[[], list[bytes]], key: str) -> Any:
+    """Return the handler of a listing: what the front would have sent."""
 
     async def answer(_context: Any, _params: Any) -> Any:
-        rows = await _in_worker(read)
-        return result.model_validate({key: [json.loads(row) for row in rows]})
-
-    return answer
-
-
-async def _in_worker(read: Callable[[], T]) -> T:
-    """Read in a thread; what cannot be read is an error of the protocol."""
-    try:
-        return await anyio.to_thread.run_sync(read)
-    except IacError as error:
-        # What is not there is the caller's mistake in both eras; the code of its own that older
-        # versions had was withdrawn. Source: MCP 2026-07-28, "Resources".
-        absent = isinstance(error, ToolError) and error.type in _ABSENT
-        code = types.INVALID_PARAMS if absent else types.INTERNAL_ERROR
-        raise MCPError(code, str(clean(str(error)))) from None
-
-
-def _calls(
-    gate: Gate, catalogue: Callable[[], Catalogue], status: StatusFile | None, patience: float
-) -> Any:
-    """Return the handler of tools/call."""
-    limiter = anyio.CapacityLimiter(THREADS)
-    search = ToolSearch(catalogue, read_only=gate.read_only)
-    named: set[str] = set()
-
-    async def counted(
-        context: Any, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        call = Call(params.name, params.arguments or {}, caller_of(context))
-        client = call.caller.client
-        if status is not None and client and client not in named:
-            named.add(client)
-            status.update(client=clean_text(client, 100))
-        result = await answer(call, context, params)
-        if status is not None:
-            status.count(failed=isinstance(result, types.CallToolResult) and bool(result.is_error))
-        return result
-
-    async def answer(
-        call: Call, context: Any, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        deadline = Deadline(context, call.tool, patience)
         try:
-            if call.tool == FIND:
-                find = partial(search.find, call.arguments)
-                found = await anyio.to_thread.run_sync(find, limiter=limiter)
-                return done_result(Done(found, "", "SAFE"))
-            call = through_door(call)
-            deadline.allow(call.arguments.get("timeout"))
-            outcome = await call_gate(gate, call, context, params, limiter, deadline)
-        except ToolError as error:
-            return failure_result(deadline.meaning(error))
+            rows = await anyio.to_thread.run_sync(read)
+        except IacError as error:
+            raise _raised(protocol_error(error)) from None
+        return {key: [json.loads(row) for row in rows], "resultType": "complete"}
+
+    return answer
+
+
+def _raised(error: ProtocolError) -> MCPError:
+    return MCPError(error.code, str(error))
+
+
+async def _handle(
+    method: Method,
+    limiter: anyio.CapacityLimiter,
+    context: Any,
+    _params: Any,
+) -> Any:
+    """Answer in a thread; when the client cancels, what runs is ended, then the thread."""
+    cancel, peer = Cancellation(), _Peer(context, asyncio.get_running_loop())
+
+    async def watch() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            cancel.cancel()
+
+    answer = partial(method, context.params or {}, peer, cancel)
+    found: Any = None
+    failure: Exception | None = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch)
+        try:
+            # Shielded: it returns when the thread is done, which the watcher hastens.
+            found = await anyio.to_thread.run_sync(answer, limiter=limiter)
+        except ProtocolError as error:
+            failure = _raised(error)
         except Exception as error:
-            return failure_result(error)
-        if isinstance(outcome, types.InputRequiredResult):
-            return outcome
-        return outcome_result(outcome)
-
-    return counted
-
-
-def _prompts(lines: Listings) -> Any:
-    """Return the handler of prompts/get."""
-
-    def read(name: str, given: dict[str, str]) -> types.GetPromptResult:
-        prompt = find_prompt(name, lines.app_ids())
-        text = prompt_text(prompt, given)
-        if prompt.guide:
-            text = f"{text}\n\n{guide_text(given[prompt.guide])}"
-        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=prompt.description, messages=[message])
-
-    async def answer(_context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await _in_worker(partial(read, params.name, clean(params.arguments or {})))
-
-    return answer
+            # It must leave the group as itself, not in an exception group.
+            failure = error
+        group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return modern_result(found, context.method) if peer.modern else found
 
 
-def _through_gate(gate: Gate, client: str, tool: str, given: Mapping[str, Any]) -> Any:
-    """Return what a tool answers; nobody is asked, for a resource has no way to.
+class _Peer:
+    """The client of a request of the SDK, for the thread that answers it."""
 
-    Raises:
-        ToolError: It was refused or failed; what would ask names the tool to call instead.
-    """
-    outcome = gate.call(Call(tool, given, Requester(client)))
-    if isinstance(outcome, Done):
-        return outcome.value
-    assert isinstance(outcome, Refused)
-    if not outcome.requires_prompt:
-        raise outcome.error
-    raise CallRefusedError(
-        "This needs approval, and a resource cannot ask.",
-        f"Call the tool {tool} with {json.dumps(given)} instead.",
-        app=outcome.app,
-        command=tool,
-        kind=outcome.kind,
-    )
+    def __init__(self, context: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._context = context
+        self._loop = loop
+        self.name = _name(context)
+        self.modern = context.protocol_version >= MODERN_VERSION
+        self.declared = _declared(context)
 
+    def report(self, seconds: float, said: str) -> None:
+        # Without a token of the client's, the session sends nothing.
+        self._begun(self._context.session.report_progress(seconds, None, said))
 
-def _resources(gate: Gate, sources: Sources) -> Any:
-    """Return the handler of resources/read."""
-
-    async def answer(
-        context: Any, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        call = partial(_through_gate, gate, caller_of(context).client)
-        read = partial(read_resource, uri, sources._replace(call=call))
-        text, mime, said = await _in_worker(read)
-        contents = types.TextResourceContents(
-            uri=uri, text=text, mime_type=mime, _meta={"iac/note": said} if said else None
-        )
-        return types.ReadResourceResult(contents=[contents])
-
-    return answer
-
-
-def _completions(sources: Sources) -> Any:
-    """Return the handler of completion/complete; what it does not know has no values."""
-
-    async def answer(_context: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
-        name, begun = params.argument.name, params.argument.value
-        values: Collection[str] = ()
-        if isinstance(params.ref, types.PromptReference):
-            values = _of_prompt(params.ref.name, name)
-        else:
-            # What is wrong with the tools is said where one is asked for.
-            with contextlib.suppress(IacError):
-                values = _of_template(params.ref.uri, name, sources)
-        found = _completed(begun, values)
-        return types.CompleteResult(
-            completion=types.Completion(
-                values=found[:MOST], total=len(found), has_more=len(found) > MOST
+    def elicit(
+        self, params: Mapping[str, Any], cancel: Cancellation, seconds: float
+    ) -> Verdict | tuple[str, Mapping[str, Any] | None]:
+        asked = self._begun(
+            self._context.session.elicit_form(
+                params["message"], params["requestedSchema"], self._context.request_id
             )
         )
+        try:
+            with cancel.watched(asked.cancel):
+                found = asked.result(seconds)
+        except TimeoutError:
+            asked.cancel()
+            return "timeout"
+        except MCPError as error:
+            return "unable" if error.error.code == types.METHOD_NOT_FOUND else "error"
+        except (CancelledError, ValueError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            # What it answered is not of the protocol, or it is going.
+            return "error"
+        return found.action, found.content
 
-    return answer
-
-
-def _completed(begun: str, values: Iterable[str]) -> list[str]:
-    """Return the values that begin like `begun`, then those that hold it, else the nearest."""
-    known = sorted(set(values))
-    wanted = fold(begun)
-    if not wanted:
-        return known
-    first = [value for value in known if fold(value).startswith(wanted)]
-    within = [value for value in known if wanted in fold(value) and value not in first]
-    return [*first, *within] or nearest(begun, known)
-
-
-def _of_prompt(prompt: str, argument: str) -> Collection[str]:
-    recipe = next((found for found in PROMPTS if found.name == prompt), None)
-    if recipe is None:
-        return ()
-    if argument == recipe.guide:
-        return guide_names()
-    return next((row.values for row in recipe.arguments if row.name == argument), ())
+    def _begun(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
 
-def _of_template(uri: str, argument: str, sources: Sources) -> Collection[str]:
-    kind = next((row["name"] for row in TEMPLATES if row["uriTemplate"] == uri), None)
-    catalogue = sources.catalogue()
-    match kind, argument:
-        case "model", "key":
-            return list(catalogue.apps)
-        case "tool", "name":
-            most: Level = "SAFE" if sources.read_only else "DANGEROUS"
-            names = known_names(catalogue)
-            return [name for name in names if at_most(reach(catalogue, name), most)]
-        case "skill", "name":
-            return guide_names()
-    return ()
+def _declared(context: Any) -> bool:
+    capabilities = context.session.client_capabilities
+    elicitation = getattr(capabilities, "elicitation", None)
+    if elicitation is None:
+        return False
+    # One that names kinds must name forms; an empty object stands for forms.
+    return elicitation.form is not None or elicitation.url is None
+
+
+def _name(context: Any) -> str:
+    params = context.session.client_params
+    if params is not None:
+        return str(params.client_info.name)
+    info = (context.meta or {}).get(CLIENT_INFO)
+    return str(info.get("name", "")) if isinstance(info, Mapping) else ""
 
 
 class _Bus(InMemorySubscriptionBus):

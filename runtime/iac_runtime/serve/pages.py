@@ -1,16 +1,14 @@
 """What a client finds out: tools by what they do, their pages, an app's object model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from iac_base.errors import (
-    InvalidParameterError,
     UnknownToolError,
     nearest,
     quoted,
 )
 from iac_base.text import clean_text
-from iac_runtime.gate.plans import Call
 from iac_runtime.search import Index, Page, SearchHit, page
 from iac_runtime.search.entries import AppWords, added_words
 from iac_runtime.tool import Level, Property
@@ -26,32 +24,6 @@ from iac_runtime.tools.own import (
 )
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
-
-MOST: Final[Mapping[str, Level]] = {door: level for level, door in DOORS.items()}
-"""The door's name -> the highest level that it takes."""
-
-
-def through_door(call: Call) -> Call:
-    """Return the call that a call of a door stands for; any other is returned as it is.
-
-    Raises:
-        ToolError: The door's own arguments are wrong.
-    """
-    most = MOST.get(call.tool)
-    if most is None:
-        return call
-    given = check_arguments(call.arguments, META_TOOLS[call.tool].input)
-    name = given["name"]
-    if name in META_TOOLS:
-        raise InvalidParameterError(
-            f"{call.tool} does not call {quoted(name)}.", f"Call {name} itself."
-        )
-    if "calls" in given and "arguments" in given:
-        raise InvalidParameterError(
-            "There are arguments and calls.", "Give calls alone: a list of arguments."
-        )
-    calls = tuple(given.get("calls", ()))
-    return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
 
 
 class ToolSearch:

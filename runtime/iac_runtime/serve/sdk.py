@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from iac_runtime.serve.routing import Era, failure
+from iac_runtime.serve.messages import INVALID_REQUEST, Era, failure, said_of
+from iac_runtime.serve.plain import is_request
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Event
@@ -118,11 +119,11 @@ class Sessions:
             anyio.run(self._serve)
         except BaseException as error:
             self.failure = error
-            os.write(2, f"iac-mcp: {_said(error)}\n".encode(errors="replace"))
+            os.write(2, f"iac-mcp: {said_of(error)}\n".encode(errors="replace"))
             with self._lock:
                 asked, self._asked = self._asked, set()
             for _, id_ in asked:
-                self._write(failure(id_, _said(error)))
+                self._write(failure(id_, said_of(error)))
             self._refuse(error)
         finally:
             self._running.set()
@@ -133,7 +134,7 @@ class Sessions:
             message = _parsed(item[1]) if item is not None else None
             id_ = getattr(getattr(message, "message", None), "id", None)
             if id_ is not None and id_ not in self._replayed:
-                self._write(failure(id_, _said(error)))
+                self._write(failure(id_, said_of(error)))
 
     async def _serve(self) -> None:
         import asyncio
@@ -179,6 +180,8 @@ class Sessions:
         if item is None:
             return None
         era, message = item[0], _parsed(item[1])
+        if isinstance(message, ValueError):
+            self._reject(item[1])
         request: Any = getattr(message, "message", None)
         method = getattr(request, "method", None)
         if method == "notifications/cancelled":
@@ -186,6 +189,15 @@ class Sessions:
         elif method is not None and hasattr(request, "id"):
             self._asked.add((era, request.id))
         return era, message
+
+    def _reject(self, line: bytes) -> None:
+        """Answer a request that the SDK cannot read, and would pass over."""
+        try:
+            message = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return
+        if isinstance(message, dict) and is_request(message):
+            self._write(failure(message["id"], "This request cannot be read.", INVALID_REQUEST))
 
     async def _settle(self, arrived: "Event") -> None:
         """Wait until what was asked is answered: a session drops it when its input ends."""
@@ -220,12 +232,6 @@ class Sessions:
                         self._replayed.discard(id_)
                         continue
                 self._write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
-
-
-def _said(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _wake(loop: "AbstractEventLoop", arrived: "Event") -> None:

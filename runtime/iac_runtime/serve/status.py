@@ -64,6 +64,7 @@ class StatusFile:
     Args:
         surface, apps, tools: As in `RunningServer`.
         workers: Says the state of the workers when asked.
+        later: Whether to write in a moment only: a first call waits for nothing then.
 
     Raises:
         SetupError: The state folder is not as it must be.
@@ -76,15 +77,19 @@ class StatusFile:
         tools: Mapping[str, int],
         *,
         workers: Callable[[], Mapping[str, str]] = dict,
+        later: bool = False,
     ) -> None:
         self._workers = workers
-        self._server = RunningServer(os.getpid(), _started(), VERSION, surface, apps, dict(tools))
+        self._server = RunningServer(os.getpid(), 0.0, VERSION, surface, apps, dict(tools))
         self._path = servers_folder() / f"{self._server.pid}.json"
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._timer: threading.Timer | None = None
         self._closed = False
-        self._write()
+        if later:
+            self._note(self._server)
+        else:
+            self._write()
 
     def count(self, *, failed: bool = False) -> None:
         """Count a call that is over."""
@@ -101,6 +106,8 @@ class StatusFile:
     def facts(self) -> dict[str, Any]:
         """Return the status of this process as one JSON object."""
         with self._lock:
+            # Not before: it loads psutil.
+            self._server = self._server._replace(started=self._server.started or _started())
             server = self._server
         return server._replace(workers=dict(self._workers())).facts()
 

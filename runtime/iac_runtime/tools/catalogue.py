@@ -7,7 +7,6 @@ have come with somebody's repository: what it names lies in it, and nothing of i
 """
 
 import contextlib
-import hashlib
 import importlib
 import importlib.util
 import json
@@ -280,6 +279,8 @@ def load_module(folder: Path, key: str) -> ModuleType:
     if spec is not None and spec.origin and Path(spec.origin).resolve() == path:
         name = public
     else:
+        import hashlib
+
         digest = hashlib.sha256(str(path.parent).encode()).hexdigest()[:10]
         name = f"{PACKAGE}_{digest}.{key}"
     with _IMPORTING:
@@ -371,6 +372,8 @@ def _digests(folder: Path, _changed: int) -> dict[str, str]:
         if isinstance(row, dict) and "digest" in row:
             whose[name] = next((key for key in keys if name.startswith(f"{key}_")), name)
             built.setdefault(whose[name], []).append(f"{name} {row['digest']}")
+    import hashlib
+
     wholes = {
         key: hashlib.sha256("\n".join(lines).encode()).hexdigest() for key, lines in built.items()
     }

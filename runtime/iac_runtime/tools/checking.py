@@ -5,7 +5,8 @@ without the underscore of a Python keyword, enumerators in any case, null for wh
 """
 
 import math
-from collections.abc import Iterable, Mapping, Set
+import operator
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import date
 from enum import Enum
 from os import PathLike, fspath
@@ -23,6 +24,9 @@ MAX_DEPTH: Final = 32
 MAX_EXACT: Final = 2**53
 """What arguments may hold: characters of a text, items of a list, levels, and the largest whole
 number that JavaScript counts to without a gap."""
+
+_MODIFIERS: Final = ("considering", "ignoring")
+"""What AppleScript says of how texts are compared; each app may heed it or not."""
 
 LONGEST_NAME: Final = 1_000
 """Characters of a text that can be a name in another spelling."""
@@ -42,6 +46,12 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
     found: dict[str, Any] = {}
     for name, value in arguments.items():
         key = name if name in rows else _like(str(name), rows)
+        if key is None and str(name).lower() in _MODIFIERS:
+            raise InvalidParameterError(
+                f"{quoted(str(name))} is not sent: no dictionary says whether the app heeds it, and"
+                " one that does not answers as if it were not there.",
+                "Leave it out, and compare the texts that come back; or run a script with it.",
+            )
         if key is None:
             near = near_text(str(name), [row.rstrip("_") for row in rows])
             raise InvalidParameterError(f"There is no argument {quoted(str(name))}.", near)
@@ -190,8 +200,65 @@ def _spelled(value: Any, schema: _Schema) -> Any:
     return value
 
 
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "number": (int, float),
+    "integer": (int,),
+}
+_SAID: Final = frozenset({"description", "title", "default", "examples", "format"})
+"""Keywords that refuse nothing."""
+
+_LIMITS: Final[Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool]]]] = {
+    "minimum": ((int, float), operator.ge),
+    "maximum": ((int, float), operator.le),
+    "exclusiveMinimum": ((int, float), operator.gt),
+    "minLength": ((str,), lambda value, least: len(value) >= least),
+    "maxLength": ((str,), lambda value, most: len(value) <= most),
+    "minItems": ((list,), lambda value, least: len(value) >= least),
+    "maxItems": ((list,), lambda value, most: len(value) <= most),
+    "required": ((dict,), lambda value, keys: value.keys() >= {*keys}),
+    "items": ((list,), lambda value, schema: all(accepts(part, schema) for part in value)),
+}
+
+
+def accepts(value: Any, schema: _Schema) -> bool:
+    """Say whether a value fits beyond doubt, so that nothing heavy need be loaded to judge it.
+
+    What is refused here may fit all the same: jsonschema decides, and says why not.
+    """
+    return (not isinstance(value, bool) or schema.get("type", "boolean") == "boolean") and all(
+        _accepts(value, key, wanted, schema) for key, wanted in schema.items() if key not in _SAID
+    )
+
+
+def _accepts(value: Any, key: str, wanted: Any, schema: _Schema) -> bool:
+    if key in _LIMITS:
+        kinds, holds = _LIMITS[key]
+        return not isinstance(value, kinds) or holds(value, wanted)
+    if key == "type":
+        return isinstance(wanted, str) and isinstance(value, _TYPES.get(wanted, ()))
+    if key == "enum":
+        return isinstance(value, str) and value in wanted
+    if key == "anyOf":
+        return any(accepts(value, part) for part in wanted)
+    if not isinstance(value, dict):
+        return key in ("properties", "additionalProperties")
+    rows = schema.get("properties", {})
+    if key == "properties":
+        return all(accepts(value[name], row) for name, row in rows.items() if name in value)
+    extra = [part for name, part in value.items() if name not in rows]
+    if key == "additionalProperties" and isinstance(wanted, bool):
+        return wanted or not extra
+    return key == "additionalProperties" and all(accepts(part, wanted) for part in extra)
+
+
 def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
-    # Heavy, and needed from the first call on only.
+    if accepts(arguments, schema):
+        return
+    # Heavy, and needed for what is wrong only.
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 

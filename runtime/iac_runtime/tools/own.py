@@ -14,6 +14,7 @@ from iac_runtime.tools.shape import Tool, later
 TOOLSETS: Final[Mapping[str, str]] = {
     "accessibility": "iac_accessibility.tools",
     "applescript": "iac_applescript.tools",
+    "plans": "iac_plans.tools",
 }
 """Packages that add tools: the word for them in `--expose`, and the module with their `TOOLS`."""
 

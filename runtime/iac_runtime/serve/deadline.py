@@ -1,0 +1,169 @@
+"""Word of how long a request runs, to a client that wants it, and its end before the client's own.
+
+Some clients drop a call after 60 seconds without a word; what would last longer, its wait for a
+turn included, is ended here before that, with an answer that says how to go on.
+"""
+
+import sched
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final, Protocol
+
+from iac_base.cancellation import Cancellation
+from iac_base.errors import ToolError
+from iac_runtime.execution.answers import OUTCOME_UNKNOWN
+from iac_runtime.gate.results import MOST_SECONDS
+from iac_runtime.policy.effects import Verdict
+
+EVERY: Final = 3.0
+"""Seconds between two reports."""
+
+_AFTER: Final = 4.0
+"""Seconds for what follows the end of a call, before it is ended from here."""
+
+PATIENCE: Final = 54.0
+"""Seconds for a call: 60, less what ending a process that resists takes, and a little."""
+
+
+class Peer(Protocol):
+    """The client of one request.
+
+    Attributes:
+        name: As it names itself.
+        modern: Whether it speaks the version without a handshake.
+        declared: Whether it said that it can ask a person.
+    """
+
+    name: str
+    modern: bool
+    declared: bool
+
+    def report(self, seconds: float, said: str) -> None:
+        """Tell how long the request has run; without a token of the client's, nothing."""
+
+    def elicit(
+        self, params: Mapping[str, Any], cancel: Cancellation, seconds: float
+    ) -> Verdict | tuple[str, Mapping[str, Any] | None]:
+        """Send `elicitation/create`; return the action and the content, or why there are none."""
+        ...
+
+
+class Deadline:
+    """Watches over the calls of one request.
+
+    Args:
+        peer: Whom to tell.
+        tool: The tool's name, for what is told.
+        patience: Seconds for one call of the gate.
+        every: Seconds between two reports.
+    """
+
+    def __init__(
+        self, peer: Peer, tool: str, patience: float = PATIENCE, every: float = EVERY
+    ) -> None:
+        self._peer = peer
+        self._tool = tool
+        self._patience = patience
+        self._every = every
+        self._began = time.monotonic()
+        self._over = False
+
+    def allow(self, seconds: Any) -> None:
+        """Wait longer for a call that asks for more time; what is no time changes nothing."""
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if number and self._patience < seconds <= MOST_SECONDS:
+            self._patience = seconds + _AFTER
+
+    @contextmanager
+    def kept(self, cancel: Cancellation, *, patient: bool = False) -> Iterator[Cancellation]:
+        """Report while the block runs, and end what takes too long; yield what ends the block.
+
+        Args:
+            cancel: Ends the whole request.
+            patient: Whether the block may take any time, for a person is asked in it.
+        """
+        inner = Cancellation()
+        most = float("inf") if patient else self._patience
+        until = time.monotonic() + most
+
+        def look() -> float | None:
+            left = until - time.monotonic()
+            if left <= 0:
+                self._over = True
+                inner.cancel()
+                return None
+            self._report(inner)
+            return min(self._every, left)
+
+        with cancel.watched(inner.cancel), _looking(look, min(self._every, most)):
+            yield inner
+
+    def _report(self, cancel: Cancellation) -> None:
+        seconds = time.monotonic() - self._began
+        said = f"{self._tool}: running for {seconds:.0f} seconds"
+        self._peer.report(round(seconds, 1), f"{said}; {cancel.word}" if cancel.word else said)
+
+    def meaning(self, error: ToolError) -> ToolError:
+        """Return what to say of an error: of one that is due to the end that was made, another."""
+        if not self._over or error.type != "USER_CANCELLED":
+            return error
+        said = f"The call was not over after {self._patience:g} seconds, and was ended."
+        way = "Ask for less: a limit, a filter, fewer properties, or one object."
+        if error.suggestion == OUTCOME_UNKNOWN:
+            way = OUTCOME_UNKNOWN
+        elif not error.suggestion:
+            way = "Nothing was sent, for the app was busy. Call again when other calls have ended."
+        return ToolError(
+            "TIMEOUT",
+            said,
+            way,
+            retryable=way != OUTCOME_UNKNOWN,
+            app=error.app,
+            command=error.command or self._tool,
+        )
+
+
+_clock: Final = sched.scheduler(time.monotonic)
+_sooner: Final = threading.Event()
+_only: Final = threading.Lock()
+"""One thread looks after all blocks; held for good once it runs."""
+
+
+@contextmanager
+def _looking(look: Callable[[], float | None], first: float) -> Iterator[None]:
+    """Call `look` (not raising) after `first` seconds, and after those that it returned.
+
+    It is called in another thread, one at a time, and never after the block.
+    """
+    lock, running = threading.Lock(), True
+
+    event: sched.Event | None = None
+
+    def again() -> None:
+        nonlocal event
+        with lock:
+            seconds = look() if running else None
+            event = None if seconds is None else _clock.enter(seconds, 0, again)
+
+    event = _clock.enter(first, 0, again)
+    if _only.acquire(blocking=False):
+        threading.Thread(target=_tick, name="iac-clock", daemon=True).start()
+    elif _clock.queue[:1] == [event]:
+        _sooner.set()
+    try:
+        yield
+    finally:
+        with lock:
+            running = False
+            # It may be at work already.
+            with suppress(ValueError):
+                if event is not None:
+                    _clock.cancel(event)
+
+
+def _tick() -> None:
+    while True:
+        _sooner.clear()
+        _sooner.wait(_clock.run(blocking=False))

@@ -1,0 +1,209 @@
+"""What the server answers to the requests of the protocol that lead behind the front.
+
+Results are in the form of the older era, their keys in the order in which the SDK writes them; the
+one who sends them adds what the newer era wants. Nothing here knows the SDK: the front calls it
+from threads of its own, `handlers` for the sessions of the SDK.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from iac_base.cancellation import Cancellation
+from iac_base.errors import CallRefusedError, IacError, ToolError, nearest
+from iac_base.words import fold
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Done, Refused
+from iac_runtime.gate.results import clean
+from iac_runtime.policy.permissions import Requester
+from iac_runtime.serve.calling import Calls, Method, Result, text_content
+from iac_runtime.serve.deadline import PATIENCE, Peer
+from iac_runtime.serve.listing import Listings
+from iac_runtime.serve.messages import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
+from iac_runtime.serve.status import StatusFile, status_facts
+from iac_runtime.tool import Level, at_most
+from iac_runtime.tools.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from iac_runtime.serve.resources import Sources
+
+MOST: Final = 100
+"""Values of one answer, as the protocol limits them."""
+
+_ABSENT: Final = ("INVALID_PARAMETER", "NOT_FOUND", "UNKNOWN_TOOL")
+
+
+class Methods(NamedTuple):
+    """The methods, by what they do."""
+
+    call_tool: Method
+    read_resource: Method
+    get_prompt: Method
+    complete: Method
+
+    def by_name(self) -> Mapping[str, Method]:
+        """Return them by the names that the protocol gives them."""
+        names = ("tools/call", "resources/read", "prompts/get", "completion/complete")
+        return dict(zip(names, self, strict=True))
+
+
+def methods_of(
+    gate: Gate, lines: Listings, status: StatusFile | None = None, patience: float = PATIENCE
+) -> Methods:
+    """Return the methods on a gate with a catalogue.
+
+    Args:
+        gate: Carries out calls.
+        lines: What is listed.
+        status: Counts the calls.
+        patience: Seconds after which a call is ended.
+    """
+
+    def catalogue() -> Catalogue:
+        assert gate.catalogue is not None
+        return gate.catalogue
+
+    def sources(peer: Peer) -> "Sources":
+        from iac_runtime.serve.resources import Sources
+
+        call = partial(_through_gate, gate, peer.name)
+        return Sources(catalogue, gate.read_only, partial(status_facts, status), call)
+
+    return Methods(
+        Calls(gate, catalogue, status, patience),
+        partial(_read, sources),
+        partial(_prompt, lines),
+        partial(_complete, sources),
+    )
+
+
+def protocol_error(error: IacError) -> ProtocolError:
+    """Return the protocol's error for what cannot be read.
+
+    What is not there is the caller's mistake in both eras; the code of its own that older versions
+    had was withdrawn. Source: MCP 2026-07-28, "Resources".
+    """
+    absent = isinstance(error, ToolError) and error.type in _ABSENT
+    return ProtocolError(INVALID_PARAMS if absent else INTERNAL_ERROR, str(clean(str(error))))
+
+
+# What these need is loaded when one is asked for: most servers are asked for calls alone.
+
+
+def _read(
+    sources: "Callable[[Peer], Sources]",
+    params: Mapping[str, Any],
+    peer: Peer,
+    _cancel: Cancellation,
+) -> Result:
+    from iac_runtime.serve.resources import read_resource
+
+    uri = params["uri"]
+    try:
+        text, mime, said = read_resource(uri, sources(peer))
+    except IacError as error:
+        raise protocol_error(error) from None
+    note = {"_meta": {"iac/note": said}} if said else {}
+    return {"contents": [{**note, "mimeType": mime, "text": text, "uri": uri}]}
+
+
+def _through_gate(gate: Gate, client: str, tool: str, given: Mapping[str, Any]) -> Any:
+    """Return what a tool answers; nobody is asked, for a resource has no way to.
+
+    Raises:
+        ToolError: It was refused or failed; what would ask names the tool to call instead.
+    """
+    outcome = gate.call(Call(tool, given, Requester(client)))
+    if isinstance(outcome, Done):
+        return outcome.value
+    assert isinstance(outcome, Refused)
+    if not outcome.requires_prompt:
+        raise outcome.error
+    raise CallRefusedError(
+        "This needs approval, and a resource cannot ask.",
+        f"Call the tool {tool} with {json.dumps(given)} instead.",
+        app=outcome.app,
+        command=tool,
+        kind=outcome.kind,
+    )
+
+
+def _prompt(
+    lines: Listings, params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation
+) -> Result:
+    from iac_runtime.serve.prompts import find_prompt, prompt_text
+    from iac_runtime.serve.resources import guide_text
+
+    given = clean(params.get("arguments") or {})
+    try:
+        prompt = find_prompt(params["name"], lines.app_ids())
+        text = prompt_text(prompt, given)
+        if prompt.guide:
+            text = f"{text}\n\n{guide_text(given[prompt.guide])}"
+    except IacError as error:
+        raise protocol_error(error) from None
+    message = {"content": text_content(text), "role": "user"}
+    return {"description": prompt.description, "messages": [message]}
+
+
+def _complete(
+    sources: "Callable[[Peer], Sources]",
+    params: Mapping[str, Any],
+    peer: Peer,
+    _cancel: Cancellation,
+) -> Result:
+    """Return completions; what is not known has none."""
+    ref, name, begun = params["ref"], params["argument"]["name"], params["argument"]["value"]
+    values: Collection[str] = ()
+    if ref["type"] == "ref/prompt":
+        values = _of_prompt(ref["name"], name)
+    else:
+        # What is wrong with the tools is said where one is asked for.
+        with suppress(IacError):
+            values = _of_template(ref["uri"], name, sources(peer))
+    found = _completed(begun, values)
+    rest = {"hasMore": len(found) > MOST, "total": len(found), "values": found[:MOST]}
+    return {"completion": rest}
+
+
+def _completed(begun: str, values: Iterable[str]) -> list[str]:
+    """Return the values that begin like `begun`, then those that hold it, else the nearest."""
+    known = sorted(set(values))
+    wanted = fold(begun)
+    if not wanted:
+        return known
+    first = [value for value in known if fold(value).startswith(wanted)]
+    within = [value for value in known if wanted in fold(value) and value not in first]
+    return [*first, *within] or nearest(begun, known)
+
+
+def _of_prompt(prompt: str, argument: str) -> Collection[str]:
+    from iac_runtime.serve.prompts import PROMPTS
+    from iac_runtime.serve.resources import guide_names
+
+    recipe = next((found for found in PROMPTS if found.name == prompt), None)
+    if recipe is None:
+        return ()
+    if argument == recipe.guide:
+        return guide_names()
+    return next((row.values for row in recipe.arguments if row.name == argument), ())
+
+
+def _of_template(uri: str, argument: str, sources: "Sources") -> Collection[str]:
+    from iac_runtime.serve.pages import known_names, reach
+    from iac_runtime.serve.resources import TEMPLATES, guide_names
+
+    kind = next((row["name"] for row in TEMPLATES if row["uriTemplate"] == uri), None)
+    catalogue = sources.catalogue()
+    match kind, argument:
+        case "model", "key":
+            return list(catalogue.apps)
+        case "tool", "name":
+            most: Level = "SAFE" if sources.read_only else "DANGEROUS"
+            names = known_names(catalogue)
+            return [name for name in names if at_most(reach(catalogue, name), most)]
+        case "skill", "name":
+            return guide_names()
+    return ()
