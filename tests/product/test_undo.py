@@ -24,7 +24,7 @@ pytestmark = pytest.mark.uncounted
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
 
-STAMPS = ("modificationDate", "dateModified", "stampDate", "@next")
+STAMPS = ("modificationDate", "dateModified", "stampDate", "modified", "@next")
 """What an app keeps of itself: when something was changed, which id comes next."""
 
 
@@ -152,7 +152,7 @@ def check(write: Write, *, meddled: bool) -> str:
         undone = gate.call(Call("undo_call", {"call": done.outcome.call}))
     except ToolError as error:
         assert world() == now, "an undo that failed has changed something"
-        if not meddled and error.type == "STALE":
+        if not meddled and error.type == "STALE" and "not the only one" not in error.message:
             raise AssertionError(f"{write}: {error}") from None
         return f"cannot: {error}"
     assert isinstance(undone, Done)

@@ -22,7 +22,7 @@ from iac_runtime.language.columns import named_columns
 from iac_runtime.language.raw import sent_as
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import Every
+from iac_runtime.language.steps import Every, Whose
 from iac_runtime.language.terms import elements_term
 from iac_runtime.outcomes.history import History, KeptCall, Selection
 from iac_runtime.outcomes.inverse import InverseCall, Left, tool_named
@@ -233,6 +233,10 @@ def _held(left: Left, tables: Tables, seconds: float) -> tuple[Event, list[Any]]
             [column.label, value] for column, (_, value) in zip(columns, left.values, strict=True)
         ]
         answers.append({"value": {"record": record}, "notes": [], "ok": True})
+    if len(found.steps) > 1 and isinstance(found.steps[-2], Whose):
+        # What a filter finds first must be all that it finds.
+        parts.append(read("count", target=found.steps[:-1]))
+        answers.append({"value": 1, "notes": [], "ok": True})
     for term, count in left.counts:
         parts.append(read("count", target=(*found.steps, Every(elements_term(term, tables)))))
         answers.append({"value": count, "notes": [], "ok": True})
@@ -250,6 +254,8 @@ def _otherwise(
         if not now.get("ok"):
             return f"{name} is not there any more" if is_gone(now) else f"{name} cannot be read"
         row, old = record_of(now), dict(left.values)
+        if row is None and not left.counts:
+            return f"{name} is not the only one that is like it"
         if row is None:
             term = left.counts[at - bool(left.values)][0]
             return f"{name} holds {now.get('value')} objects of the class {term} now"

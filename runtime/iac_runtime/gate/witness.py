@@ -43,7 +43,8 @@ class Witness:
         context: ToolContext,
         seconds: float,
     ) -> None:
-        self._event, self._level, self._operation = event, level, operation
+        self._event, self._operation = event, operation
+        self._level: Level = level
         self._call, self._context, self._seconds = call, context, seconds
         policy = context.permissions.policy
         self._confirms = policy.confirm and call.confirm

@@ -19,7 +19,15 @@ from iac_runtime.language.terms import find_properties
 from iac_runtime.language.text import steps_text
 from iac_runtime.outcomes.judge import made_reference, moved_reference, rows_of
 from iac_runtime.outcomes.known import effect_of, is_stamp, linked, parts_of
-from iac_runtime.outcomes.outcome import Outcome, answered, record_of, same, shown, whole_of
+from iac_runtime.outcomes.outcome import (
+    Outcome,
+    answered,
+    is_gone,
+    record_of,
+    same,
+    shown,
+    whole_of,
+)
 from iac_runtime.outcomes.watch import Watch
 from iac_runtime.policy.effects import Undo
 from iac_runtime.tool import Level, Spec
@@ -297,7 +305,9 @@ def _delete(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse |
         whole = whole_of(reads.before[1], watch.around.before[1])
     copy = {term: shown(part, tables) for term, part in (whole or {}).items() if part is not None}
     reason = "it is gone; what could be read of it is kept as a copy"
-    if trash := known.get("trash"):
+    # An app whose trash keeps the id would have found it.
+    lost = "by" not in known and is_gone(next(iter(reads.after)))
+    if (trash := known.get("trash")) and not lost:
         home = _home(watch, before, tables)
         by = known.get("by", watch.ident.term)
         key = {**(whole or {}), **before}.get(by)

@@ -134,11 +134,12 @@ def _delete(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Outcome:
         every = len(there) == len(reads.after)
         says = f"{len(there)} of {len(reads.after)} are still there"
         return Outcome("unchanged" if every else "partial", says=says)
-    before, after = record_of(reads.before[0]), record_of(reads.after[0])
+    answer = next(iter(reads.after))
+    before, after = record_of(reads.before[0]), record_of(answer)
     ref = named(watch, before)
     if before is None:
         return Outcome("unknown", ref, says=_why(reads))
-    if is_gone(reads.after[0]):
+    if is_gone(answer):
         return Outcome("confirmed", ref)
     if after is None:
         return Outcome("unknown", ref, says=_why(reads))

@@ -246,8 +246,8 @@ def together(outcomes: Sequence[Outcome | None]) -> Outcome | None:
     known = [(at, one) for at, one in enumerate(outcomes, 1) if one is not None]
     if not known:
         return None
-    states = {one.state for _, one in known}
-    state: State = states.pop() if len(states) == 1 else "partial"
+    states: set[State] = {one.state for _, one in known}
+    state: State = known[0][1].state if len(states) == 1 else "partial"
     odd = [f"call {at}: {one.state}" for at, one in known if one.state != "confirmed"]
     says = "; ".join(odd[:_SHOWN]) if state == "partial" else ""
     return Outcome(state, says=says, call=known[-1][1].call)

@@ -200,7 +200,7 @@ class Watcher:
             return replace(watch, says="it has no id by which it could be looked for")
         mine = self._with(ident, self._where(container))
         before = [self._read("columns", found.steps, columns=mine)]
-        if not known.get("trash") or known.get("by"):
+        if known.get("by") != "name":
             before.append(self._whole(kind, found.steps))
         after = self._read("columns", again, columns=mine)
         return replace(watch, around=Around(tuple(before), (after,), isinstance(again[-1], Seen)))

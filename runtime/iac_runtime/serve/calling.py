@@ -93,6 +93,9 @@ def done_result(done: Done) -> Result:
         meta["iac/jxa"] = escaped(done.line)
     if done.note:
         meta["iac/note"] = clean(done.note)
+    if done.outcome is not None and "outcome" not in content:
+        # The module closes its answers.
+        meta["iac/outcome"] = clean(done.outcome.facts())
     if done.reasons:
         meta["iac/reasons"] = clean(list(done.reasons))
     text = json.dumps(content, ensure_ascii=False)
