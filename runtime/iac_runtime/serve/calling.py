@@ -156,7 +156,7 @@ def through_door(call: Call) -> Call:
     return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
 
 
-class Calls:
+class CallMethod:
     """The method tools/call, on a gate with a catalogue.
 
     Args:
