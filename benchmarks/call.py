@@ -1,4 +1,4 @@
-"""What a call costs: through the gate on simulated apps, and the executor's own part of it."""
+"""What a call costs: through the gate on simulated apps, the executor's own part, an outcome's."""
 
 import os
 import select
@@ -7,18 +7,38 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import iac_runtime
+from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.execution.executor import Executor, request_bytes
 from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.execution.workers import Worker
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call
 from iac_runtime.language.request import Event
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.folders import tool_folders
 from iac_tools import mail, notes
 
 CALLS: Final = 300
 EXCHANGES: Final = 1000
 PROCESSES: Final = 20
+
+WRITTEN: Final = 150
+
+WRITES: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+    (
+        "set one property",
+        "notes_set",
+        {"target": "notes[1]", "properties": lambda at: {"name": f"Note {at}"}},
+    ),
+    (
+        "make a note",
+        "notes_make",
+        {"element": "note", "properties": lambda at: {"name": f"New {at}", "body": "x"}},
+    ),
+)
 
 APP: Final = "com.apple.mail"
 READ: Final = Event(APP, "application", "running", "", writes=False)
@@ -28,6 +48,7 @@ def main() -> None:
     """Print medians, in one run."""
     gate()
     executor()
+    outcomes()
 
 
 def gate() -> None:
@@ -70,6 +91,51 @@ def executor() -> None:
     print(f"{'the executor`s own part':<34} {own:8.3f} ms (bound: 0.5)")
     print(f"{'call by a process of its own':<34} {processes:8.3f} ms (median of {PROCESSES})")
     print(f"{'worker against process':<34} {processes / call:8.1f} times faster (bound: 8)")
+
+
+def outcomes() -> None:
+    """Writes with what is read around them, and without, in turn: whole calls and exchanges."""
+    catalogue = Catalogue(tool_folders(()))
+    limits = ExecutionLimits(calls=1_000_000)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["IAC_DATA"] = folder
+        worker = Timed(program="iac-osascript", limits=limits, state=Path(folder))
+        gate = Gate(catalogue, worker, "DANGEROUS")
+        for name, tool, arguments in WRITES:
+            took: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+            for at in range(2 * WRITTEN + 2):
+                given = {
+                    key: value(at) if callable(value) else value for key, value in arguments.items()
+                }
+                call = Call(tool, given, confirm=bool(at % 2))
+                whole = timed(lambda call=call: gate.call(call))
+                if at > 1:
+                    took[call.confirm].append((whole, worker.last))
+            medians = {
+                confirm: [statistics.median(part) for part in zip(*rows, strict=True)]
+                for confirm, rows in took.items()
+            }
+            (whole, exchange), (bare, plain) = medians[True], medians[False]
+            own = (whole - exchange) - (bare - plain)
+            print(f"{name + ', read back':<34} {whole:8.3f} ms (without: {bare:.3f})")
+            print(f"{'  its exchange':<34} {exchange:8.3f} ms (without: {plain:.3f})")
+            print(f"{'  the outcome`s own part':<34} {own:8.3f} ms (bound: 20)")
+            print(f"{'  exchange against exchange':<34} {exchange / plain:8.2f} times (bound: 1.3)")
+        gate.close()
+
+
+class Timed(Executor):
+    """An executor that knows how long its last exchange took, in milliseconds."""
+
+    last = 0.0
+
+    def execute(self, event: Event, **more: Any) -> AppAnswer:
+        """Send a request."""
+        start = time.perf_counter()
+        try:
+            return super().execute(event, **more)
+        finally:
+            self.last = (time.perf_counter() - start) * 1000
 
 
 class Bare:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Element,
     Enum,
     ListOf,
@@ -135,13 +136,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Calendar, all of its properties or those named. SAFE, reads.
+    """Read objects of Calendar, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -181,20 +182,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Calendar, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Calendar, filtered, with the named properties and references.
+    SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -234,13 +235,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Calendar, filtered. SAFE, reads.
+    """Count objects of one class in Calendar, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -271,13 +272,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Calendar. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Calendar. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -306,9 +307,9 @@ def set(
     """Change properties of an object of Calendar. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -323,7 +324,7 @@ def set(
     example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
-    """Open files or objects in Calendar. MODIFY, opens a document.
+    """Open files or objects in Calendar. MODIFY.
 
     Args:
         target: Which files to open.
@@ -347,11 +348,11 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of Calendar. MODIFY, closes, unsaved work may be lost.
+    """Close documents or windows of Calendar. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which documents or windows.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -373,11 +374,11 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print files or objects with Calendar. MODIFY, prints.
+    """Print files or objects with Calendar. MODIFY.
 
     Args:
         target: Which documents, windows or files to print.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
     return APP.call(
@@ -393,10 +394,10 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit Calendar. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit Calendar. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -410,7 +411,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "calendars[0].events[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Calendar. DANGEROUS, deletes.
+    """Delete objects of Calendar. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -435,12 +436,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate objects of Calendar. MODIFY, makes a copy.
+    """Duplicate objects of Calendar. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -455,7 +456,7 @@ def duplicate(
     example={"target": "calendars[0].events[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Say whether an object exists in Calendar. SAFE, reads.
+    """Say whether an object exists in Calendar. SAFE.
 
     Args:
         target: Which object.
@@ -476,11 +477,11 @@ def exists(target: Ref) -> bool:
     example={"target": "calendars[0].events[0]", "to": "calendars[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move objects of Calendar to another place. MODIFY, moves.
+    """Move objects of Calendar to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -492,7 +493,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     params={},
 )
 def reload_calendars() -> None:
-    """Fetch all calendars again from their servers. MODIFY, changes something."""
+    """Fetch all calendars again from their servers. MODIFY."""
     return APP.call(reload_calendars)
 
 
@@ -523,7 +524,7 @@ def switch_view(*, to: ViewType) -> None:
     },
     example={"at": "2026-03-01T09:30:00Z"},
 )
-def view_calendar(*, at: str) -> None:
+def view_calendar(*, at: DateOrText) -> None:
     """Show a date in the window of Calendar. SAFE, changes the view only.
 
     Args:
@@ -542,7 +543,7 @@ def view_calendar(*, at: str) -> None:
     example={"target": "example"},
 )
 def get_url(target: str) -> None:
-    """Open a URL with Calendar. MODIFY, opens a URL.
+    """Open a URL with Calendar. MODIFY.
 
     Args:
         target: Which URL to open.
@@ -576,7 +577,7 @@ def show(target: Ref | ListOf[Ref]) -> None:
     bind={"element": "calendar", "properties": ["name", "writable"]},
 )
 def list_calendars() -> ListOf[Mapping[str, Any]]:
-    """List the calendars. SAFE, reads.
+    """List the calendars. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -606,8 +607,8 @@ def list_calendars() -> ListOf[Mapping[str, Any]]:
         "end": "2026-03-01T09:30:00Z",
     },
 )
-def list_events(calendar: Ref, *, start: str, end: str) -> ListOf[Mapping[str, Any]]:
-    """List the events of a calendar that start between two times. SAFE, reads.
+def list_events(calendar: Ref, *, start: DateOrText, end: DateOrText) -> ListOf[Mapping[str, Any]]:
+    """List the events of a calendar that start between two times. SAFE.
 
     Args:
         calendar: The calendar to look in.
@@ -650,9 +651,9 @@ def list_events(calendar: Ref, *, start: str, end: str) -> ListOf[Mapping[str, A
     },
 )
 def make_event(
-    calendar: Ref, *, summary: str, start: str, end: str, location: str | None = None
+    calendar: Ref, *, summary: str, start: DateOrText, end: DateOrText, location: str | None = None
 ) -> Ref:
-    """Make an event in a calendar. MODIFY, makes something new.
+    """Make an event in a calendar. MODIFY.
 
     Args:
         calendar: The calendar to put it in.
@@ -687,7 +688,7 @@ def make_event(
     example={"calendar": "calendars[0]", "text": "example"},
 )
 def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
-    """List the events of a calendar whose title contains some words. SAFE, reads.
+    """List the events of a calendar whose title contains some words. SAFE.
 
     Args:
         calendar: The calendar to look in.
@@ -714,7 +715,7 @@ def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     example={"event": "calendars[0].events[0]"},
 )
 def read_event(event: Ref) -> Any:
-    """Return what an event is about title, times, place and notes. SAFE, reads.
+    """Return the title, times, place and notes of an event. SAFE.
 
     Args:
         event: Which event to read.
@@ -741,11 +742,11 @@ def read_event(event: Ref) -> Any:
         "end": "2026-03-01T09:30:00Z",
     },
 )
-def reschedule(event: Ref, *, start: str, end: str) -> None:
+def reschedule(event: Ref, *, start: DateOrText, end: DateOrText) -> None:
     """Give an event new times. MODIFY, sets start date.
 
     Args:
-        event: Which event to change.
+        event: Which event.
         start: When it starts.
         end: When it ends.
     """
@@ -767,7 +768,7 @@ def set_location(event: Ref, *, location: str) -> None:
     """Say where an event takes place. MODIFY, sets location.
 
     Args:
-        event: Which event to change.
+        event: Which event.
         location: The new location.
     """
     return APP.call(set_location, event=event, location=location)
@@ -789,7 +790,7 @@ def set_location(event: Ref, *, location: str) -> None:
     example={"event": "calendars[0].events[0]"},
 )
 def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
-    """List who is invited to an event, and whether they come. SAFE, reads.
+    """List who is invited to an event, and whether they come. SAFE.
 
     Args:
         event: The event to look in.
@@ -817,7 +818,7 @@ def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
     example={"event": "calendars[0].events[0]", "minutes": 1},
 )
 def add_alert(event: Ref, *, minutes: int) -> Ref:
-    """Add an alert to an event. MODIFY, makes something new.
+    """Add an alert to an event. MODIFY.
 
     Args:
         event: The event to put it in.
@@ -841,7 +842,7 @@ def add_alert(event: Ref, *, minutes: int) -> Ref:
     example={"name": "example"},
 )
 def make_calendar(name: str) -> Ref:
-    """Make a calendar. MODIFY, makes something new.
+    """Make a calendar. MODIFY.
 
     Args:
         name: The name of the new calendar.
@@ -862,7 +863,7 @@ def make_calendar(name: str) -> Ref:
     bind={"at": "$day"},
     example={"day": "2026-03-01T09:30:00Z"},
 )
-def show_day(day: str) -> None:
+def show_day(day: DateOrText) -> None:
     """Show a day in the window of Calendar. SAFE, changes the view only.
 
     Args:
@@ -905,7 +906,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("title", "wr02", "title", "text", "rw", "MODIFY"),
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
-        Property("calendarIdentifier", "ID  ", "calendaridentifier", "text", "r", "SAFE"),
+        Property("calendarIdentifier", "ID  ", "id", "text", "r", "SAFE"),
         Property("writable", "wr05", "writable", "boolean", "r", "SAFE"),
         Property("description", "wr12", "description", "text", "rw", "MODIFY"),
     ), (
@@ -1010,41 +1011,40 @@ RECORDS: Final[Mapping[str, Record]] = {
 
 UNVERIFIED: Final[tuple[str, ...]] = (
     "GetURL",
-    "calendarIdentifier",
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'calendars[0].events[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
-        '"attendee", "event"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"attendee", "event"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
-        '"attendee", "event"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"attendee", "event"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1053,10 +1053,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
-        '"attendee", "event"], "description": "Class of the objects"}, '
+        '"attendee", "event"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1066,15 +1066,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as calendars[0].events[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as calendars[0].events[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
-        '~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1085,22 +1084,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}, '
+        'print, absolute path or ~"}, '
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
@@ -1113,8 +1111,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'calendars[0].events[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as calendars[0]"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as calendars[0]"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -1129,7 +1127,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'calendars[0].events[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as calendars[0]"}'
+        '"to": {"type": "string", "description": "The new place, such as calendars[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "reload_calendars": Schema(
@@ -1193,14 +1191,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "reschedule": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to change, such as calendars[0].events[0]"}, '
+        '"event": {"type": "string", "description": "Which event, such as calendars[0].events[0]"}, '
         '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
         '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
         '}, "required": ["event", "start", "end"], "additionalProperties": false}',
     ),
     "set_location": Schema(
         '{"type": "object", "properties": {'
-        '"event": {"type": "string", "description": "Which event to change, such as calendars[0].events[0]"}, '
+        '"event": {"type": "string", "description": "Which event, such as calendars[0].events[0]"}, '
         '"location": {"type": "string", "description": "The new location"}'
         '}, "required": ["event", "location"], "additionalProperties": false}',
     ),

@@ -113,10 +113,10 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Calendar. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of Calendar. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
@@ -124,10 +124,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Calendar. MODIFY, prints.
+        """Print files or objects with Calendar. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -135,25 +135,25 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Calendar. DANGEROUS, deletes."""
+        """Delete objects of Calendar. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Calendar. MODIFY, makes a copy.
+        """Duplicate objects of Calendar. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Calendar to another place. MODIFY, moves.
+        """Move objects of Calendar to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
@@ -163,17 +163,19 @@ class Commands(Specifier):
 
 
 class Application(Commands, Object):
-    """The application Calendar."""
+    """The app Calendar itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
     calendars: Elements[Calendars] = Elements("calendars", "calendar")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Calendar. MODIFY, opens a document.
+        """Open files or objects in Calendar. MODIFY.
 
         Args:
             target: Which files to open.
@@ -184,15 +186,15 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Calendar. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Calendar. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
     def reload_calendars(self) -> None:
-        """Fetch all calendars again from their servers. MODIFY, changes something."""
+        """Fetch all calendars again from their servers. MODIFY."""
         self._command("reload_calendars")
 
     def switch_view(self, *, to: ViewType) -> None:
@@ -212,7 +214,7 @@ class Application(Commands, Object):
         self._command("view_calendar", at=at)
 
     def get_url(self, target: str) -> None:
-        """Open a URL with Calendar. MODIFY, opens a URL.
+        """Open a URL with Calendar. MODIFY.
 
         Args:
             target: Which URL to open.
@@ -228,7 +230,9 @@ class Document(Commands, Object):
     """A document of Calendar."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
 
     if TYPE_CHECKING:
@@ -255,16 +259,27 @@ class Window(Commands, Object):
     """A window of Calendar."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
 
     if TYPE_CHECKING:
@@ -288,13 +303,16 @@ class Windows(Commands, Items[Window]):
 
 
 class Calendar(Commands, Object):
-    """A calendar of Calendar."""
+    """A calendar."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     title: RwProp[str] = RwProp("title")
     color: RwProp[Color] = RwProp("color")
-    calendar_identifier: Prop[str] = Prop("calendaridentifier")
+    calendar_identifier: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     writable: Prop[bool] = Prop("writable")
+    """Whether it is writable."""
     description: RwProp[str] = RwProp("description")
     events: Elements[Events] = Elements("events", "event")
 
@@ -319,7 +337,7 @@ class Calendars(Commands, Items[Calendar]):
 
 
 class DisplayAlarm(Commands, Object):
-    """A display alarm of Calendar."""
+    """A display alarm of Calendar, in events."""
 
     trigger_interval: RwProp[int] = RwProp("triggerInterval")
     trigger_date: RwProp[datetime] = RwProp("triggerDate")
@@ -345,7 +363,7 @@ class DisplayAlarms(Commands, Items[DisplayAlarm]):
 
 
 class MailAlarm(Commands, Object):
-    """A mail alarm of Calendar."""
+    """A mail alarm of Calendar, in events."""
 
     trigger_interval: RwProp[int] = RwProp("triggerInterval")
     trigger_date: RwProp[datetime] = RwProp("triggerDate")
@@ -371,7 +389,7 @@ class MailAlarms(Commands, Items[MailAlarm]):
 
 
 class SoundAlarm(Commands, Object):
-    """A sound alarm of Calendar."""
+    """A sound alarm of Calendar, in events."""
 
     trigger_interval: RwProp[int] = RwProp("triggerInterval")
     trigger_date: RwProp[datetime] = RwProp("triggerDate")
@@ -399,7 +417,7 @@ class SoundAlarms(Commands, Items[SoundAlarm]):
 
 
 class OpenFileAlarm(Commands, Object):
-    """An open file alarm of Calendar."""
+    """An open file alarm of Calendar, in events."""
 
     trigger_interval: RwProp[int] = RwProp("triggerInterval")
     trigger_date: RwProp[datetime] = RwProp("triggerDate")
@@ -426,7 +444,7 @@ class OpenFileAlarms(Commands, Items[OpenFileAlarm]):
 
 
 class Attendee(Commands, Object):
-    """An attendee of Calendar."""
+    """An attendee of Calendar, in events."""
 
     display_name: Prop[str] = Prop("displayName")
     email: Prop[str] = Prop("email")
@@ -453,12 +471,13 @@ class Attendees(Commands, Items[Attendee]):
 
 
 class Event(Commands, Object):
-    """An event of Calendar."""
+    """An event of Calendar, in calendars."""
 
     description: RwProp[str] = RwProp("description")
     start_date: RwProp[datetime] = RwProp("startDate")
     end_date: RwProp[datetime] = RwProp("endDate")
     allday_event: RwProp[bool] = RwProp("alldayEvent")
+    """Whether it takes the whole day."""
     recurrence: RwProp[str] = RwProp("recurrence")
     sequence: Prop[int] = Prop("sequence")
     stamp_date: RwProp[datetime] = RwProp("stampDate")
@@ -467,6 +486,7 @@ class Event(Commands, Object):
     summary: RwProp[str] = RwProp("summary")
     location: RwProp[str] = RwProp("location")
     uid: Prop[str] = Prop("uid")
+    """Its id, which stays the same."""
     url: RwProp[str] = RwProp("url")
     attendees: Elements[Attendees] = Elements("attendees", "attendee")
     display_alarms: Elements[DisplayAlarms] = Elements("displayAlarms", "display alarm")

@@ -259,13 +259,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Finder, all of its properties or those named. SAFE, reads.
+    """Read objects of Finder, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -305,20 +305,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Finder, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Finder, filtered, with the named properties and references.
+    SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -358,13 +358,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Finder, filtered. SAFE, reads.
+    """Count objects of one class in Finder, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -395,13 +395,13 @@ def make(
     timeout: float | None = None,
     to: Ref | None = None,
 ) -> Ref:
-    """Make an object of one class in Finder. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Finder. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         to: The file or folder that an alias leads to.
 
     Returns:
@@ -428,9 +428,9 @@ def set(
     """Change properties of an object of Finder. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -457,7 +457,7 @@ def open(
     Args:
         target: Which objects.
         using: The app to open them with, such as applicationFiles 0 .
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
     """
     return APP.call(open, target=target, using=using, with_properties=with_properties)
 
@@ -472,11 +472,11 @@ def open(
     example={"target": "folders[0]"},
 )
 def print(target: Ref | ListOf[Ref], *, with_properties: Mapping[str, Any] | None = None) -> None:
-    """Print files or objects with Finder. MODIFY, prints.
+    """Print files or objects with Finder. MODIFY.
 
     Args:
         target: Which objects.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
     """
     return APP.call(print, target=target, with_properties=with_properties)
 
@@ -487,7 +487,7 @@ def print(target: Ref | ListOf[Ref], *, with_properties: Mapping[str, Any] | Non
     params={},
 )
 def quit() -> None:
-    """Quit Finder. DANGEROUS, ends the app, unsaved work may be lost."""
+    """Quit Finder. DANGEROUS, unsaved work may be lost."""
     return APP.call(quit)
 
 
@@ -517,7 +517,7 @@ def activate(target: Ref | ListOf[Ref] | None = None) -> None:
     example={"target": "folders[0]"},
 )
 def close(target: Ref | ListOf[Ref]) -> None:
-    """Close documents, windows or tabs of Finder. MODIFY, closes, unsaved work may be lost.
+    """Close documents or windows of Finder. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which objects.
@@ -537,7 +537,7 @@ def close(target: Ref | ListOf[Ref]) -> None:
     example={"target": "folders[0]"},
 )
 def data_size(target: Ref | ListOf[Ref], *, as_: str | None = None) -> int:
-    """Return the size of files or folders in bytes. SAFE, reads.
+    """Return the size of files or folders in bytes. SAFE.
 
     Args:
         target: Which objects.
@@ -591,11 +591,11 @@ def duplicate(
     routing_suppressed: bool | None = None,
     exact_copy: bool | None = None,
 ) -> Ref:
-    """Duplicate objects of Finder. MODIFY, makes a copy.
+    """Duplicate objects of Finder. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
         replacing: Whether to replace what has the same name.
         routing_suppressed: Whether to keep items where they are put, also in special folders.
         exact_copy: Whether to keep owner and rights.
@@ -623,7 +623,7 @@ def duplicate(
     example={"target": "folders[0]"},
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
-    """Say whether an object exists in Finder. SAFE, reads.
+    """Say whether an object exists in Finder. SAFE.
 
     Args:
         target: Which objects.
@@ -655,11 +655,11 @@ def move(
     positioned_at: ListOf[Any] | None = None,
     routing_suppressed: bool | None = None,
 ) -> Ref:
-    """Move files or folders to another folder with Finder. MODIFY, moves.
+    """Move files or folders to another folder with Finder. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
         replacing: Whether to replace what has the same name.
         positioned_at: Where in the window, x and y of each item.
         routing_suppressed: Whether to keep items where they are put, also in special folders.
@@ -739,7 +739,7 @@ def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
     example={"target": "folders[0]"},
 )
 def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
-    """Arrange the icons of a window or the desktop in Finder. MODIFY, arranges icons.
+    """Arrange the icons of a window or the desktop in Finder. MODIFY.
 
     Args:
         target: The windows to arrange, such as windows 0 .
@@ -776,7 +776,7 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
     """Delete for good what lies in the trash of Finder. DANGEROUS, destroys for good.
 
     Args:
-        target: Which objects.
+        target: The trash left out, it is meant too.
         security: Whether to overwrite what is deleted.
     """
     return APP.call(empty, target=target, security=security)
@@ -794,7 +794,7 @@ def erase(target: Ref | ListOf[Ref]) -> None:
     """Erase a disk with all that is on it. DANGEROUS, destroys for good.
 
     Args:
-        target: Which objects.
+        target: The disk to erase, such as disks 0 .
     """
     return APP.call(erase, target=target)
 
@@ -856,7 +856,7 @@ def update(
     params={},
 )
 def restart() -> None:
-    """Restart the computer. DANGEROUS, restarts the computer."""
+    """Restart the computer. DANGEROUS."""
     return APP.call(restart)
 
 
@@ -867,7 +867,7 @@ def restart() -> None:
     params={},
 )
 def shut_down() -> None:
-    """Shut the computer down. DANGEROUS, shuts the computer down."""
+    """Shut the computer down. DANGEROUS."""
     return APP.call(shut_down)
 
 
@@ -893,7 +893,7 @@ def sleep() -> None:
     example={"folder": "folders[0]"},
 )
 def list_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
-    """List the files and folders in a folder. SAFE, reads.
+    """List the files and folders in a folder. SAFE.
 
     Args:
         folder: Path of a folder, or a reference to one.
@@ -913,7 +913,7 @@ def list_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
     bind={"target": "selection"},
 )
 def get_selection() -> Any:
-    """Return what is selected in Finder. SAFE, reads.
+    """Return what is selected in Finder. SAFE.
 
     Returns:
         The value, or the properties by name.
@@ -934,7 +934,7 @@ def get_selection() -> Any:
     example={"name": "example", "at": "folders[0]"},
 )
 def make_folder(name: str, *, at: Ref) -> Ref:
-    """Make a folder in Finder. MODIFY, makes something new.
+    """Make a folder in Finder. MODIFY.
 
     Args:
         name: The name of the new folder.
@@ -961,7 +961,7 @@ def make_folder(name: str, *, at: Ref) -> Ref:
     example={"item": "items[0]"},
 )
 def get_info(item: Ref) -> Any:
-    """Return name, kind, size and dates of a file or folder. SAFE, reads.
+    """Return name, kind, size and dates of a file or folder. SAFE.
 
     Args:
         item: A path, or a reference.
@@ -1006,7 +1006,7 @@ def rename(item: Ref, *, name: str) -> None:
     example={"item": "items[0]", "folder": "folders[0]"},
 )
 def move_to(item: Ref, *, folder: Ref) -> Ref:
-    """Move a file or folder into a folder. MODIFY, moves.
+    """Move a file or folder into a folder. MODIFY.
 
     Args:
         item: A path, or a reference.
@@ -1031,7 +1031,7 @@ def move_to(item: Ref, *, folder: Ref) -> Ref:
     example={"item": "items[0]", "folder": "folders[0]"},
 )
 def copy_to(item: Ref, *, folder: Ref) -> Ref:
-    """Copy a file or folder into a folder. MODIFY, makes a copy.
+    """Copy a file or folder into a folder. MODIFY.
 
     Args:
         item: A path, or a reference.
@@ -1061,7 +1061,7 @@ def copy_to(item: Ref, *, folder: Ref) -> Ref:
     example={"folder": "folders[0]", "text": "example"},
 )
 def find_in_folder(folder: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
-    """List what is in a folder and has some words in its name. SAFE, reads.
+    """List what is in a folder and has some words in its name. SAFE.
 
     Args:
         folder: Path of a folder, or a reference to one.
@@ -1082,7 +1082,7 @@ def find_in_folder(folder: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     bind={"element": "disk", "properties": ["name", "capacity", "free space", "ejectable"]},
 )
 def list_disks() -> ListOf[Mapping[str, Any]]:
-    """List the disks with capacity and free space. SAFE, reads.
+    """List the disks with capacity and free space. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -1099,7 +1099,7 @@ def list_disks() -> ListOf[Mapping[str, Any]]:
     bind={"element": "item", "of": "trash"},
 )
 def count_trash() -> int:
-    """Count what is in the trash. SAFE, reads.
+    """Count what is in the trash. SAFE.
 
     Returns:
         How many there are.
@@ -1527,35 +1527,34 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'folders[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
-        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
-        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1564,10 +1563,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
-        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Class of the objects"}, '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"to": {"type": "string", "description": "The file or folder that an alias leads to"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1576,22 +1575,22 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as folders[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as folders[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"using": {"type": "string", "description": "The app to open them with, such as applicationFiles[0]"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name"}'
+        '"with_properties": {"type": "object", "description": "Settings, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name"}'
+        '"with_properties": {"type": "object", "description": "Settings, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
@@ -1628,9 +1627,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "duplicate": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
+        '"to": {"type": "string", "description": "The new place, such as folders[0]"}, '
         '"replacing": {"type": "boolean", "description": "Whether to replace what has the same name"}, '
-        '"routing_suppressed": {"type": "boolean", "description": "Whether to keep items where they are put, also in special folders"}, '
+        '"routing_suppressed": {"type": "boolean", "default": false, "description": "Whether to keep items where they are put, also in special folders"}, '
         '"exact_copy": {"type": "boolean", "description": "Whether to keep owner and rights"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1648,11 +1647,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "move": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
+        '"to": {"type": "string", "description": "The new place, such as folders[0]"}, '
         '"replacing": {"type": "boolean", "description": "Whether to replace what has the same name"}, '
         '"positioned_at": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
         '{"type": "string"}}, {"type": "object"}]}, "description": "Where in the window, x and y of each item"}, '
-        '"routing_suppressed": {"type": "boolean", "description": "Whether to keep items where they are put, also in special folders"}'
+        '"routing_suppressed": {"type": "boolean", "default": false, "description": "Whether to keep items where they are put, also in special folders"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1690,13 +1689,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "empty": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The trash; left out, it is meant too"}, '
         '"security": {"type": "boolean", "description": "Whether to overwrite what is deleted"}'
         '}, "additionalProperties": false}',
     ),
     "erase": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The disk to erase, such as disks[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "reveal": Schema(
@@ -1708,8 +1707,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The files or folders to refresh, such as '
         'folders[0]"}, '
-        '"necessity": {"type": "boolean", "description": "Whether to refresh only what changed"}, '
-        '"registering_applications": {"type": "boolean", "description": "Whether to register applications"}'
+        '"necessity": {"type": "boolean", "default": false, "description": "Whether to refresh only what changed"}, '
+        '"registering_applications": {"type": "boolean", "default": true, "description": "Whether to register applications"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "restart": Schema(

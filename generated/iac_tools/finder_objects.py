@@ -292,15 +292,15 @@ class Commands(Specifier):
 
         Args:
             using: The app to open them with, such as applicationFiles 0 .
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
         """
         self._command("open", target=self, using=using, with_properties=with_properties)
 
     def print(self, *, with_properties: Mapping[str, Any] | None = None) -> None:
-        """Print files or objects with Finder. MODIFY, prints.
+        """Print files or objects with Finder. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
         """
         self._command("print", target=self, with_properties=with_properties)
 
@@ -309,11 +309,11 @@ class Commands(Specifier):
         self._command("activate", target=self)
 
     def close(self) -> None:
-        """Close documents, windows or tabs of Finder. MODIFY, closes, unsaved work may be lost."""
+        """Close documents or windows of Finder. MODIFY, unsaved work may be lost."""
         self._command("close", target=self)
 
     def data_size(self, *, as_: type[Object] | str | None = None) -> int:
-        """Return the size of files or folders in bytes. SAFE, reads.
+        """Return the size of files or folders in bytes. SAFE.
 
         Args:
             as_: The kind of number to answer.
@@ -339,10 +339,10 @@ class Commands(Specifier):
         routing_suppressed: bool | None = None,
         exact_copy: bool | None = None,
     ) -> Any:
-        """Duplicate objects of Finder. MODIFY, makes a copy.
+        """Duplicate objects of Finder. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
             replacing: Whether to replace what has the same name.
             routing_suppressed: Whether to keep items where they are put, also in special folders.
             exact_copy: Whether to keep owner and rights.
@@ -367,10 +367,10 @@ class Commands(Specifier):
         positioned_at: Sequence[Any] | None = None,
         routing_suppressed: bool | None = None,
     ) -> Any:
-        """Move files or folders to another folder with Finder. MODIFY, moves.
+        """Move files or folders to another folder with Finder. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
             replacing: Whether to replace what has the same name.
             positioned_at: Where in the window, x and y of each item.
             routing_suppressed: Whether to keep items where they are put, also in special folders.
@@ -404,7 +404,7 @@ class Commands(Specifier):
         return self._answer("sort", target=self, by=by)
 
     def clean_up(self, *, by: str | None = None) -> None:
-        """Arrange the icons of a window or the desktop in Finder. MODIFY, arranges icons.
+        """Arrange the icons of a window or the desktop in Finder. MODIFY.
 
         Args:
             by: Which property to clean up by.
@@ -450,12 +450,15 @@ class Commands(Specifier):
 
 
 class Application(Commands, Object):
-    """The application Finder."""
+    """The app Finder itself."""
 
     clipboard: Prop[Any] = Prop("clipboard")
     name: Prop[str] = Prop("name")
+    """Its name."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     frontmost: RwProp[bool] = RwProp("frontmost")
+    """Whether the app is in front."""
     selection: RwProp[Any] = RwProp("selection")
     insertion_location: Prop[Any] = Prop("insertionLocation")
     product_version: Prop[str] = Prop("productVersion")
@@ -485,7 +488,7 @@ class Application(Commands, Object):
     clipping_windows: Elements[ClippingWindows] = Elements("clippingWindows", "clipping window")
 
     def quit(self) -> None:
-        """Quit Finder. DANGEROUS, ends the app, unsaved work may be lost."""
+        """Quit Finder. DANGEROUS, unsaved work may be lost."""
         self._command("quit")
 
     def copy(self) -> None:
@@ -493,11 +496,11 @@ class Application(Commands, Object):
         self._command("copy")
 
     def restart(self) -> None:
-        """Restart the computer. DANGEROUS, restarts the computer."""
+        """Restart the computer. DANGEROUS."""
         self._command("restart")
 
     def shut_down(self) -> None:
-        """Shut the computer down. DANGEROUS, shuts the computer down."""
+        """Shut the computer down. DANGEROUS."""
         self._command("shut_down")
 
     def sleep(self) -> None:
@@ -513,24 +516,32 @@ class Item(Commands, Object):
     """An item of Finder."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     displayed_name: Prop[str] = Prop("displayedName")
     name_extension: RwProp[str] = RwProp("nameExtension")
     extension_hidden: RwProp[bool] = RwProp("extensionHidden")
+    """Whether the extension is hidden."""
     index: Prop[int] = Prop("index")
+    """Its place among those beside it, from 1."""
     container: Prop[Any] = Prop("container")
+    """What holds it."""
     disk: Prop[Any] = Prop("disk")
     position: RwProp[Point] = RwProp("position")
     desktop_position: RwProp[Point] = RwProp("desktopPosition")
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     label_index: RwProp[int] = RwProp("labelIndex")
     locked: RwProp[bool] = RwProp("locked")
+    """Whether it is locked."""
     kind: Prop[str] = Prop("kind")
     description: Prop[str] = Prop("description")
     comment: RwProp[str] = RwProp("comment")
     size: Prop[int] = Prop("size")
     physical_size: Prop[int] = Prop("physicalSize")
     creation_date: Prop[datetime] = Prop("creationDate")
+    """When it was made, in ISO 8601."""
     modification_date: RwProp[datetime] = RwProp("modificationDate")
+    """When it was changed last, in ISO 8601."""
     icon: RwOne[ReplaceableIconFamily] = RwOne("icon", "icon family")
     url: Prop[str] = Prop("url")
     owner: RwProp[str] = RwProp("owner")
@@ -540,6 +551,7 @@ class Item(Commands, Object):
     everyones_privileges: RwProp[Priv] = RwProp("everyonesPrivileges")
     information_window: Prop[Any] = Prop("informationWindow")
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
     class_: Prop[str] = Prop("class")
 
     if TYPE_CHECKING:
@@ -567,8 +579,11 @@ class Container(Item):
 
     entire_contents: Prop[Any] = Prop("entireContents")
     expandable: Prop[bool] = Prop("expandable")
+    """Whether it is expandable."""
     expanded: RwProp[bool] = RwProp("expanded")
+    """Whether it is expanded."""
     completely_expanded: RwProp[bool] = RwProp("completelyExpanded")
+    """Whether all in it is expanded."""
     container_window: Prop[Any] = Prop("containerWindow")
     items: Elements[Items_] = Elements("items", "item")
     containers: Elements[Containers] = Elements("containers", "container")
@@ -604,7 +619,7 @@ class Containers(Commands, Items[Container]):
 
 
 class ComputerObject(Item):
-    """A computer-object of Finder."""
+    """A computer of Finder."""
 
     if TYPE_CHECKING:
 
@@ -612,17 +627,23 @@ class ComputerObject(Item):
 
 
 class Disk(Container):
-    """A disk of Finder."""
+    """A disk of Finder, a kind of container, in desktops."""
 
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     capacity: Prop[int] = Prop("capacity")
     free_space: Prop[int] = Prop("freeSpace")
     ejectable: Prop[bool] = Prop("ejectable")
+    """Whether it is ejectable."""
     local_volume: Prop[bool] = Prop("localVolume")
+    """Whether it is on this Mac."""
     startup: Prop[bool] = Prop("startup")
+    """Whether the Mac starts from it."""
     format: Prop[Edfm] = Prop("format")
     journaling_enabled: Prop[bool] = Prop("journalingEnabled")
+    """Whether the journaling is enabled."""
     ignore_privileges: RwProp[bool] = RwProp("ignorePrivileges")
+    """Whether to ignore privileges."""
 
     if TYPE_CHECKING:
 
@@ -645,7 +666,7 @@ class Disks(Commands, Items[Disk]):
 
 
 class Folder(Container):
-    """A folder of Finder."""
+    """A folder of Finder, a kind of container."""
 
     if TYPE_CHECKING:
 
@@ -668,7 +689,7 @@ class Folders(Commands, Items[Folder]):
 
 
 class DesktopObject(Container):
-    """A desktop-object of Finder."""
+    """A desktop of Finder, a kind of container."""
 
     disks: Elements[Disks] = Elements("disks", "disk")
 
@@ -678,9 +699,10 @@ class DesktopObject(Container):
 
 
 class TrashObject(Container):
-    """A trash-object of Finder."""
+    """A trash of Finder, a kind of container."""
 
     warns_before_emptying: RwProp[bool] = RwProp("warnsBeforeEmptying")
+    """Whether it warns before it is emptied."""
 
     if TYPE_CHECKING:
 
@@ -693,6 +715,7 @@ class File(Item):
     file_type: RwProp[str] = RwProp("fileType")
     creator_type: RwProp[str] = RwProp("creatorType")
     stationery: RwProp[bool] = RwProp("stationery")
+    """Whether it is a stationery pad."""
     product_version: Prop[str] = Prop("productVersion")
     version: Prop[str] = Prop("version")
 
@@ -717,7 +740,7 @@ class Files(Commands, Items[File]):
 
 
 class AliasFile(File):
-    """An alias file of Finder."""
+    """An alias file of Finder, a kind of file."""
 
     original_item: RwProp[Any] = RwProp("originalItem")
 
@@ -742,15 +765,19 @@ class AliasFiles(Commands, Items[AliasFile]):
 
 
 class ApplicationFile(File):
-    """An application file of Finder."""
+    """An application file of Finder, a kind of file."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     suggested_size: Prop[int] = Prop("suggestedSize")
     minimum_size: RwProp[int] = RwProp("minimumSize")
     preferred_size: RwProp[int] = RwProp("preferredSize")
     accepts_high_level_events: Prop[bool] = Prop("acceptsHighLevelEvents")
+    """Whether it accepts high level events."""
     has_scripting_terminology: Prop[bool] = Prop("hasScriptingTerminology")
+    """Whether it has scripting terminology."""
     opens_in_classic: RwProp[bool] = RwProp("opensInClassic")
+    """Whether it opens in Classic."""
 
     if TYPE_CHECKING:
 
@@ -773,7 +800,7 @@ class ApplicationFiles(Commands, Items[ApplicationFile]):
 
 
 class DocumentFile(File):
-    """A document file of Finder."""
+    """A document file of Finder, a kind of file."""
 
     if TYPE_CHECKING:
 
@@ -796,7 +823,7 @@ class DocumentFiles(Commands, Items[DocumentFile]):
 
 
 class InternetLocationFile(File):
-    """An internet location file of Finder."""
+    """An internet location file of Finder, a kind of file."""
 
     location: Prop[str] = Prop("location")
 
@@ -821,7 +848,7 @@ class InternetLocationFiles(Commands, Items[InternetLocationFile]):
 
 
 class Clipping(File):
-    """A clipping of Finder."""
+    """A clipping of Finder, a kind of file."""
 
     clipping_window: Prop[Any] = Prop("clippingWindow")
 
@@ -872,20 +899,34 @@ class Window(Commands, Object):
     """A window of Finder."""
 
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     position: RwProp[Point] = RwProp("position")
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     titled: Prop[bool] = Prop("titled")
+    """Whether it is titled."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     floating: Prop[bool] = Prop("floating")
+    """Whether it is floating."""
     modal: Prop[bool] = Prop("modal")
+    """Whether it is modal."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     visible: Prop[bool] = Prop("visible")
+    """Whether it can be seen."""
     collapsed: RwProp[bool] = RwProp("collapsed")
+    """Whether it is collapsed."""
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
 
     if TYPE_CHECKING:
 
@@ -908,7 +949,7 @@ class Windows(Commands, Items[Window]):
 
 
 class FinderWindow(Window):
-    """A Finder window of Finder."""
+    """A Finder window, a kind of window."""
 
     target: RwProp[Any] = RwProp("target")
     current_view: RwProp[Ecvw] = RwProp("currentView")
@@ -916,8 +957,11 @@ class FinderWindow(Window):
     list_view_options: One[ListViewOptions] = One("listViewOptions", "list view options")
     column_view_options: One[ColumnViewOptions] = One("columnViewOptions", "column view options")
     toolbar_visible: RwProp[bool] = RwProp("toolbarVisible")
+    """Whether the toolbar is visible."""
     statusbar_visible: RwProp[bool] = RwProp("statusbarVisible")
+    """Whether the statusbar is visible."""
     pathbar_visible: RwProp[bool] = RwProp("pathbarVisible")
+    """Whether the pathbar is visible."""
     sidebar_width: RwProp[int] = RwProp("sidebarWidth")
 
     if TYPE_CHECKING:
@@ -941,7 +985,7 @@ class FinderWindows(Commands, Items[FinderWindow]):
 
 
 class DesktopWindow(FinderWindow):
-    """A desktop window of Finder."""
+    """A desktop window of Finder, a kind of Finder window."""
 
     if TYPE_CHECKING:
 
@@ -949,7 +993,7 @@ class DesktopWindow(FinderWindow):
 
 
 class InformationWindow(Window):
-    """An information window of Finder."""
+    """An information window of Finder, a kind of window."""
 
     item: Prop[Any] = Prop("item")
     current_panel: RwProp[Ipnl] = RwProp("currentPanel")
@@ -960,7 +1004,7 @@ class InformationWindow(Window):
 
 
 class PreferencesWindow(Window):
-    """A preferences window of Finder."""
+    """A preferences window of Finder, a kind of window."""
 
     current_panel: RwProp[Pple] = RwProp("currentPanel")
 
@@ -970,7 +1014,7 @@ class PreferencesWindow(Window):
 
 
 class ClippingWindow(Window):
-    """A clipping window of Finder."""
+    """A clipping window of Finder, a kind of window."""
 
     if TYPE_CHECKING:
 
@@ -996,14 +1040,20 @@ class Process(Commands, Object):
     """A process of Finder."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     frontmost: RwProp[bool] = RwProp("frontmost")
+    """Whether the app is in front."""
     file: Prop[Any] = Prop("file")
     file_type: Prop[str] = Prop("fileType")
     creator_type: Prop[str] = Prop("creatorType")
     accepts_high_level_events: Prop[bool] = Prop("acceptsHighLevelEvents")
+    """Whether it accepts high level events."""
     accepts_remote_events: Prop[bool] = Prop("acceptsRemoteEvents")
+    """Whether it accepts remote events."""
     has_scripting_terminology: Prop[bool] = Prop("hasScriptingTerminology")
+    """Whether it has scripting terminology."""
     total_partition_size: Prop[int] = Prop("totalPartitionSize")
     partition_space_used: Prop[int] = Prop("partitionSpaceUsed")
 
@@ -1013,7 +1063,7 @@ class Process(Commands, Object):
 
 
 class ApplicationProcess(Process):
-    """An application process of Finder."""
+    """An application process of Finder, a kind of process."""
 
     application_file: One[ApplicationFile] = One("applicationFile", "application file")
 
@@ -1023,7 +1073,7 @@ class ApplicationProcess(Process):
 
 
 class DeskAccessoryProcess(Process):
-    """A desk accessory process of Finder."""
+    """A desk accessory process of Finder, a kind of process."""
 
     desk_accessory_file: Prop[Any] = Prop("deskAccessoryFile")
 
@@ -1033,23 +1083,32 @@ class DeskAccessoryProcess(Process):
 
 
 class Preferences(Commands, Object):
-    """A preferences of Finder."""
+    """Preferences of Finder."""
 
     window: One[PreferencesWindow] = One("window", "preferences window")
     icon_view_options: One[IconViewOptions] = One("iconViewOptions", "icon view options")
     list_view_options: One[ListViewOptions] = One("listViewOptions", "list view options")
     column_view_options: One[ColumnViewOptions] = One("columnViewOptions", "column view options")
     folders_spring_open: RwProp[bool] = RwProp("foldersSpringOpen")
+    """Whether folders spring open."""
     delay_before_springing: RwProp[float] = RwProp("delayBeforeSpringing")
     desktop_shows_hard_disks: RwProp[bool] = RwProp("desktopShowsHardDisks")
+    """Whether the desktop shows hard disks."""
     desktop_shows_external_hard_disks: RwProp[bool] = RwProp("desktopShowsExternalHardDisks")
+    """Whether the desktop shows external hard disks."""
     desktop_shows_removable_media: RwProp[bool] = RwProp("desktopShowsRemovableMedia")
+    """Whether the desktop shows removable media."""
     desktop_shows_connected_servers: RwProp[bool] = RwProp("desktopShowsConnectedServers")
+    """Whether the desktop shows connected servers."""
     new_window_target: RwProp[Any] = RwProp("newWindowTarget")
     folders_open_in_new_windows: RwProp[bool] = RwProp("foldersOpenInNewWindows")
+    """Whether folders open in new windows."""
     folders_open_in_new_tabs: RwProp[bool] = RwProp("foldersOpenInNewTabs")
+    """Whether folders open in new tabs."""
     new_windows_open_in_column_view: RwProp[bool] = RwProp("newWindowsOpenInColumnView")
+    """Whether new windows open in column view."""
     all_name_extensions_showing: RwProp[bool] = RwProp("allNameExtensionsShowing")
+    """Whether all name extensions are showing."""
 
     if TYPE_CHECKING:
 
@@ -1060,7 +1119,9 @@ class Label(Commands, Object):
     """A label of Finder."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     color: RwProp[Color] = RwProp("color")
 
     if TYPE_CHECKING:
@@ -1088,12 +1149,14 @@ class IconFamily(Commands, Object):
 
 
 class IconViewOptions(Commands, Object):
-    """An icon view options of Finder."""
+    """Icon view options of Finder."""
 
     arrangement: RwProp[Earr] = RwProp("arrangement")
     icon_size: RwProp[int] = RwProp("iconSize")
     shows_item_info: RwProp[bool] = RwProp("showsItemInfo")
+    """Whether it shows item info."""
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
+    """Whether it shows icon preview."""
     text_size: RwProp[int] = RwProp("textSize")
     label_position: RwProp[Epos] = RwProp("labelPosition")
     background_picture: RwOne[ReplaceableFile] = RwOne("backgroundPicture", "file")
@@ -1105,13 +1168,17 @@ class IconViewOptions(Commands, Object):
 
 
 class ColumnViewOptions(Commands, Object):
-    """A column view options of Finder."""
+    """Column view options of Finder."""
 
     text_size: RwProp[int] = RwProp("textSize")
     shows_icon: RwProp[bool] = RwProp("showsIcon")
+    """Whether it shows icon."""
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
+    """Whether it shows icon preview."""
     shows_preview_column: RwProp[bool] = RwProp("showsPreviewColumn")
+    """Whether it shows preview column."""
     discloses_preview_pane: RwProp[bool] = RwProp("disclosesPreviewPane")
+    """Whether it discloses preview pane."""
 
     if TYPE_CHECKING:
 
@@ -1119,14 +1186,17 @@ class ColumnViewOptions(Commands, Object):
 
 
 class ListViewOptions(Commands, Object):
-    """A list view options of Finder."""
+    """List view options of Finder."""
 
     calculates_folder_sizes: RwProp[bool] = RwProp("calculatesFolderSizes")
+    """Whether it calculates folder sizes."""
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
+    """Whether it shows icon preview."""
     icon_size: RwProp[Lvic] = RwProp("iconSize")
     text_size: RwProp[int] = RwProp("textSize")
     sort_column: RwOne[ReplaceableColumn] = RwOne("sortColumn", "column")
     uses_relative_dates: RwProp[bool] = RwProp("usesRelativeDates")
+    """Whether it uses relative dates."""
     columns: Elements[Columns] = Elements("columns", "column")
 
     if TYPE_CHECKING:
@@ -1135,15 +1205,18 @@ class ListViewOptions(Commands, Object):
 
 
 class Column(Commands, Object):
-    """A column of Finder."""
+    """A column of Finder, in list view options."""
 
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     name: Prop[Elsv] = Prop("name")
+    """Its name."""
     sort_direction: RwProp[Sodr] = RwProp("sortDirection")
     width: RwProp[int] = RwProp("width")
     minimum_width: Prop[int] = Prop("minimumWidth")
     maximum_width: Prop[int] = Prop("maximumWidth")
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
 
     if TYPE_CHECKING:
 

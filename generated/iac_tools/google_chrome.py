@@ -112,13 +112,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Google Chrome, all of its properties or those named. SAFE, reads.
+    """Read objects of Google Chrome, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -158,20 +158,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Google Chrome, filtered, with the properties named. Each row has
-    its reference. SAFE, reads.
+    """List objects of one class in Google Chrome, filtered, with the named properties and
+    references. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -211,13 +211,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Google Chrome, filtered. SAFE, reads.
+    """Count objects of one class in Google Chrome, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -247,14 +247,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Google Chrome. Returns its reference. MODIFY, makes something
-    new.
+    """Make an object of one class in Google Chrome. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -283,9 +282,9 @@ def set(
     """Change properties of an object of Google Chrome. SAFE to MODIFY, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -301,7 +300,7 @@ def set(
     example={"target": "windows[0].tabs[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: str | None = None) -> None:
-    """Save documents of Google Chrome. MODIFY, writes a file.
+    """Save tabs of Google Chrome. MODIFY, writes a file.
 
     Args:
         target: Which tabs.
@@ -320,7 +319,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: str | None =
     example={"target": ["~/Documents/example.txt"]},
 )
 def open(target: ListOf[str]) -> None:
-    """Open files or objects in Google Chrome. MODIFY, opens a document.
+    """Open files or objects in Google Chrome. MODIFY.
 
     Args:
         target: Which files to open.
@@ -337,7 +336,7 @@ def open(target: ListOf[str]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def close(target: Ref | ListOf[Ref]) -> None:
-    """Close documents, windows or tabs of Google Chrome. MODIFY, closes, unsaved work may be lost.
+    """Close windows or tabs of Google Chrome. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which windows or tabs.
@@ -351,7 +350,7 @@ def close(target: Ref | ListOf[Ref]) -> None:
     params={},
 )
 def quit() -> None:
-    """Quit Google Chrome. DANGEROUS, ends the app, unsaved work may be lost."""
+    """Quit Google Chrome. DANGEROUS, unsaved work may be lost."""
     return APP.call(quit)
 
 
@@ -364,7 +363,7 @@ def quit() -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Google Chrome. DANGEROUS, deletes.
+    """Delete objects of Google Chrome. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -389,12 +388,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> Ref:
-    """Duplicate objects of Google Chrome. MODIFY, makes a copy.
+    """Duplicate objects of Google Chrome. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
 
     Returns:
         The answer, an object.
@@ -412,7 +411,7 @@ def duplicate(
     example={"target": "windows[0].tabs[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Say whether an object exists in Google Chrome. SAFE, reads.
+    """Say whether an object exists in Google Chrome. SAFE.
 
     Args:
         target: Which object.
@@ -434,11 +433,11 @@ def exists(target: Ref) -> bool:
     example={"target": "windows[0].tabs[0]", "to": "windows[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> Ref:
-    """Move objects of Google Chrome to another place. MODIFY, moves.
+    """Move objects of Google Chrome to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
 
     Returns:
         The answer, an object.
@@ -455,7 +454,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> Ref:
     example={"target": "windows[0].tabs[0]"},
 )
 def print(target: Ref | ListOf[Ref]) -> None:
-    """Print files or objects with Google Chrome. MODIFY, prints.
+    """Print files or objects with Google Chrome. MODIFY.
 
     Args:
         target: Which tabs.
@@ -472,7 +471,7 @@ def print(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def reload(target: Ref | ListOf[Ref]) -> None:
-    """Reload one or more tabs in Google Chrome. MODIFY, changes something.
+    """Reload one or more tabs in Google Chrome. MODIFY.
 
     Args:
         target: Which tabs.
@@ -544,7 +543,7 @@ def select_all(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def cut_selection(target: Ref | ListOf[Ref]) -> None:
-    """Cut the selection of one or more tabs in Google Chrome. MODIFY, changes something.
+    """Cut the selection of one or more tabs in Google Chrome. MODIFY.
 
     Args:
         target: Which tabs.
@@ -562,7 +561,7 @@ def cut_selection(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def copy_selection(target: Ref | ListOf[Ref]) -> None:
-    """Copy the selection of one or more tabs in Google Chrome. MODIFY, makes something new.
+    """Copy the selection of one or more tabs in Google Chrome. MODIFY.
 
     Args:
         target: Which tabs.
@@ -580,7 +579,7 @@ def copy_selection(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def paste_selection(target: Ref | ListOf[Ref]) -> None:
-    """Paste the selection of one or more tabs in Google Chrome. MODIFY, changes something.
+    """Paste the selection of one or more tabs in Google Chrome. MODIFY.
 
     Args:
         target: Which tabs.
@@ -597,7 +596,7 @@ def paste_selection(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def undo(target: Ref | ListOf[Ref]) -> None:
-    """Undo the latest change in a tab of Google Chrome. MODIFY, changes something.
+    """Undo the latest change in a tab of Google Chrome. MODIFY.
 
     Args:
         target: Which tabs.
@@ -614,7 +613,7 @@ def undo(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def redo(target: Ref | ListOf[Ref]) -> None:
-    """Do the latest change again in a tab of Google Chrome. MODIFY, changes something.
+    """Do the latest change again in a tab of Google Chrome. MODIFY.
 
     Args:
         target: Which tabs.
@@ -689,7 +688,7 @@ def execute(target: Ref | ListOf[Ref], *, javascript: str) -> Any:
     bind={"target": "windows[0].activeTab.url"},
 )
 def get_url() -> str:
-    """Return the URL of the active tab of Chrome. SAFE, reads.
+    """Return the URL of the active tab of Chrome. SAFE.
 
     Returns:
         The answer.
@@ -706,7 +705,7 @@ def get_url() -> str:
     bind={"element": "tab", "of": "windows[0]", "properties": ["title", "URL"]},
 )
 def list_tabs() -> ListOf[Mapping[str, Any]]:
-    """List the tabs of the front window of Chrome. SAFE, reads.
+    """List the tabs of the front window of Chrome. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -726,7 +725,7 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     example={"url": "example"},
 )
 def open_tab(url: str) -> Ref:
-    """Open a URL in a new tab of Chrome. MODIFY, makes something new.
+    """Open a URL in a new tab of Chrome. MODIFY.
 
     Args:
         url: An https URL.
@@ -746,7 +745,7 @@ def open_tab(url: str) -> Ref:
     bind={"target": "windows[0].activeTab.title"},
 )
 def get_title() -> str:
-    """Return the title of the active tab of Chrome. SAFE, reads.
+    """Return the title of the active tab of Chrome. SAFE.
 
     Returns:
         The answer.
@@ -790,7 +789,7 @@ def go_to(url: str) -> None:
     example={"text": "example"},
 )
 def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
-    """List the tabs of the front window whose title contains some words. SAFE, reads.
+    """List the tabs of the front window whose title contains some words. SAFE.
 
     Args:
         text: The words to look for.
@@ -812,7 +811,7 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     example={"tab": "windows[0].tabs[0]"},
 )
 def close_tab(tab: Ref) -> None:
-    """Close a tab of Chrome. MODIFY, closes, unsaved work may be lost.
+    """Close a tab of Chrome. MODIFY, unsaved work may be lost.
 
     Args:
         tab: Which tab to close.
@@ -828,7 +827,7 @@ def close_tab(tab: Ref) -> None:
     bind={"target": "windows[0].activeTab"},
 )
 def reload_tab() -> None:
-    """Load the page in the active tab of Chrome again. MODIFY, changes something."""
+    """Load the page in the active tab of Chrome again. MODIFY."""
     return APP.call(reload_tab)
 
 
@@ -853,7 +852,7 @@ def go_back_in_tab() -> None:
     bind={"element": "bookmark item", "of": "bookmarksBar", "properties": ["title", "URL"]},
 )
 def list_bookmarks() -> ListOf[Mapping[str, Any]]:
-    """List the bookmarks of the bar of Chrome. SAFE, reads.
+    """List the bookmarks of the bar of Chrome. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -870,7 +869,7 @@ def list_bookmarks() -> ListOf[Mapping[str, Any]]:
     bind={"element": "window", "properties": {"mode": "incognito"}},
 )
 def open_incognito() -> Ref:
-    """Open an incognito window of Chrome. MODIFY, makes something new.
+    """Open an incognito window of Chrome. MODIFY.
 
     Returns:
         Reference to what was made.
@@ -940,33 +939,33 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -974,10 +973,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Class of the objects"}, '
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -987,21 +986,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as windows[0].tabs[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as windows[0].tabs[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
         '"as_": {"type": "string", "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to open, an absolute path or ~"}'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "close": Schema(
@@ -1024,8 +1023,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as windows[0]"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as windows[0]"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1043,7 +1042,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as windows[0]"}'
+        '"to": {"type": "string", "description": "The new place, such as windows[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'

@@ -69,7 +69,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def save(self, *, in_: Path | None = None, as_: str | None = None) -> None:
-        """Save documents of Google Chrome. MODIFY, writes a file.
+        """Save tabs of Google Chrome. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -78,21 +78,21 @@ class Commands(Specifier):
         self._command("save", target=self, in_=in_, as_=as_)
 
     def close(self) -> None:
-        """Close documents, windows or tabs of Google Chrome. MODIFY, closes, unsaved work may be lost."""
+        """Close windows or tabs of Google Chrome. MODIFY, unsaved work may be lost."""
         self._command("close", target=self)
 
     def delete(self) -> None:
-        """Delete objects of Google Chrome. DANGEROUS, deletes."""
+        """Delete objects of Google Chrome. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> Any:
-        """Duplicate objects of Google Chrome. MODIFY, makes a copy.
+        """Duplicate objects of Google Chrome. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
 
         Returns:
             The answer, an object.
@@ -100,10 +100,10 @@ class Commands(Specifier):
         return self._answer("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> Any:
-        """Move objects of Google Chrome to another place. MODIFY, moves.
+        """Move objects of Google Chrome to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
 
         Returns:
             The answer, an object.
@@ -111,11 +111,11 @@ class Commands(Specifier):
         return self._answer("move", target=self, to=to)
 
     def print(self) -> None:
-        """Print files or objects with Google Chrome. MODIFY, prints."""
+        """Print files or objects with Google Chrome. MODIFY."""
         self._command("print", target=self)
 
     def reload(self) -> None:
-        """Reload one or more tabs in Google Chrome. MODIFY, changes something."""
+        """Reload one or more tabs in Google Chrome. MODIFY."""
         self._command("reload", target=self)
 
     def go_back(self) -> None:
@@ -131,23 +131,23 @@ class Commands(Specifier):
         self._command("select_all", target=self)
 
     def cut_selection(self) -> None:
-        """Cut the selection of one or more tabs in Google Chrome. MODIFY, changes something."""
+        """Cut the selection of one or more tabs in Google Chrome. MODIFY."""
         self._command("cut_selection", target=self)
 
     def copy_selection(self) -> None:
-        """Copy the selection of one or more tabs in Google Chrome. MODIFY, makes something new."""
+        """Copy the selection of one or more tabs in Google Chrome. MODIFY."""
         self._command("copy_selection", target=self)
 
     def paste_selection(self) -> None:
-        """Paste the selection of one or more tabs in Google Chrome. MODIFY, changes something."""
+        """Paste the selection of one or more tabs in Google Chrome. MODIFY."""
         self._command("paste_selection", target=self)
 
     def undo(self) -> None:
-        """Undo the latest change in a tab of Google Chrome. MODIFY, changes something."""
+        """Undo the latest change in a tab of Google Chrome. MODIFY."""
         self._command("undo", target=self)
 
     def redo(self) -> None:
-        """Do the latest change again in a tab of Google Chrome. MODIFY, changes something."""
+        """Do the latest change again in a tab of Google Chrome. MODIFY."""
         self._command("redo", target=self)
 
     def stop(self) -> None:
@@ -171,10 +171,12 @@ class Commands(Specifier):
 
 
 class Application(Commands, Object):
-    """The application Google Chrome."""
+    """The app Google Chrome itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     bookmarks_bar: One[BookmarkFolder] = One("bookmarksBar", "bookmark folder")
     other_bookmarks: One[BookmarkFolder] = One("otherBookmarks", "bookmark folder")
@@ -182,7 +184,7 @@ class Application(Commands, Object):
     bookmark_folders: Elements[BookmarkFolders] = Elements("bookmarkFolders", "bookmark folder")
 
     def open(self, target: Sequence[Path]) -> None:
-        """Open files or objects in Google Chrome. MODIFY, opens a document.
+        """Open files or objects in Google Chrome. MODIFY.
 
         Args:
             target: Which files to open.
@@ -190,7 +192,7 @@ class Application(Commands, Object):
         self._command("open", target=target)
 
     def quit(self) -> None:
-        """Quit Google Chrome. DANGEROUS, ends the app, unsaved work may be lost."""
+        """Quit Google Chrome. DANGEROUS, unsaved work may be lost."""
         self._command("quit")
 
     if TYPE_CHECKING:
@@ -203,16 +205,27 @@ class Window(Commands, Object):
 
     given_name: RwProp[str] = RwProp("givenName")
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     minimizable: Prop[bool] = Prop("minimizable")
+    """Whether it can be put into the Dock."""
     minimized: RwProp[bool] = RwProp("minimized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     active_tab: One[Tab] = One("activeTab", "tab")
     mode: RwProp[str] = RwProp("mode")
     active_tab_index: RwProp[int] = RwProp("activeTabIndex")
@@ -239,12 +252,15 @@ class Windows(Commands, Items[Window]):
 
 
 class Tab(Commands, Object):
-    """A tab of Google Chrome."""
+    """A tab of Google Chrome, in windows."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     title: Prop[str] = Prop("title")
+    """Its name."""
     url: RwProp[str] = RwProp("url")
     loading: Prop[bool] = Prop("loading")
+    """Whether it is loading."""
 
     if TYPE_CHECKING:
 
@@ -267,11 +283,14 @@ class Tabs(Commands, Items[Tab]):
 
 
 class BookmarkFolder(Commands, Object):
-    """A bookmark folder of Google Chrome."""
+    """A bookmark folder of Google Chrome, in bookmark folders."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     title: RwProp[str] = RwProp("title")
+    """Its name."""
     index: Prop[float] = Prop("index")
+    """Its place among those beside it, from 1."""
     bookmark_folders: Elements[BookmarkFolders] = Elements("bookmarkFolders", "bookmark folder")
     bookmark_items: Elements[BookmarkItems] = Elements("bookmarkItems", "bookmark item")
 
@@ -296,12 +315,15 @@ class BookmarkFolders(Commands, Items[BookmarkFolder]):
 
 
 class BookmarkItem(Commands, Object):
-    """A bookmark item of Google Chrome."""
+    """A bookmark item of Google Chrome, in bookmark folders."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     title: RwProp[str] = RwProp("title")
+    """Its name."""
     url: RwProp[str] = RwProp("url")
     index: Prop[float] = Prop("index")
+    """Its place among those beside it, from 1."""
 
     if TYPE_CHECKING:
 

@@ -266,13 +266,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Mail, all of its properties or those named. SAFE, reads.
+    """Read objects of Mail, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -312,20 +312,19 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Mail, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Mail, filtered, with the named properties and references. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -365,13 +364,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Mail, filtered. SAFE, reads.
+    """Count objects of one class in Mail, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -402,13 +401,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Mail. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Mail. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -437,9 +436,9 @@ def set(
     """Change properties of an object of Mail. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -454,7 +453,7 @@ def set(
     example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
-    """Open files or objects in Mail. MODIFY, opens a document.
+    """Open files or objects in Mail. MODIFY.
 
     Args:
         target: Which files to open.
@@ -478,11 +477,11 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of Mail. MODIFY, closes, unsaved work may be lost.
+    """Close documents, windows or outgoing messages of Mail. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which documents, windows or outgoing messages.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -501,7 +500,7 @@ def close(
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
 ) -> None:
-    """Save documents of Mail. MODIFY, writes a file.
+    """Save documents or windows of Mail. MODIFY, writes a file.
 
     Args:
         target: Which objects.
@@ -527,11 +526,11 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print files or objects with Mail. MODIFY, prints.
+    """Print files or objects with Mail. MODIFY.
 
     Args:
         target: Which documents, windows or files to print.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
     return APP.call(
@@ -547,10 +546,10 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit Mail. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit Mail. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -565,7 +564,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "inbox.messages[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Say whether an object exists in Mail. SAFE, reads.
+    """Say whether an object exists in Mail. SAFE.
 
     Args:
         target: Which object.
@@ -585,7 +584,7 @@ def exists(target: Ref) -> bool:
     example={"target": "inbox.messages[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Mail. DANGEROUS, deletes.
+    """Delete objects of Mail. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -610,12 +609,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate objects of Mail. MODIFY, makes a copy.
+    """Duplicate objects of Mail. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -630,11 +629,11 @@ def duplicate(
     example={"target": "inbox.messages[0]", "to": "inbox"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move objects of Mail to another place. MODIFY, moves.
+    """Move objects of Mail to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -671,7 +670,7 @@ def extract_name_from(target: str) -> str:
     """Return the name in a full mail address. SAFE, a pure function of its text.
 
     Args:
-        target: What to extract the name from.
+        target: The full mail address.
 
     Returns:
         The answer, text.
@@ -693,7 +692,7 @@ def extract_address_from(target: str) -> str:
     """Return the plain address in a full mail address. SAFE, a pure function of its text.
 
     Args:
-        target: What to extract the address from.
+        target: The full mail address.
 
     Returns:
         The answer, text.
@@ -734,7 +733,7 @@ def forward(target: Ref, *, opening_window: bool | None = None) -> Ref:
     example={"target": "example"},
 )
 def get_url(target: str) -> None:
-    """Open a mailbox or message by its URL in Mail. MODIFY, opens a URL.
+    """Open a mailbox or message by its URL in Mail. MODIFY.
 
     Args:
         target: Which URL to open.
@@ -752,10 +751,10 @@ def get_url(target: str) -> None:
     example={"at": "~/Documents/example.txt"},
 )
 def import_mail_mailbox(*, at: str) -> None:
-    """Import a mailbox file into Mail. MODIFY, makes something new.
+    """Import a mailbox file into Mail. MODIFY.
 
     Args:
-        at: The mailbox to import, an absolute path or .
+        at: The mailbox to import, absolute path or .
     """
     return APP.call(import_mail_mailbox, at=at)
 
@@ -769,7 +768,7 @@ def import_mail_mailbox(*, at: str) -> None:
     example={"target": "example"},
 )
 def mailto(target: str) -> None:
-    """Start a new message from a mailto URL in Mail. MODIFY, makes something new.
+    """Start a new message from a mailto URL in Mail. MODIFY.
 
     Args:
         target: The mailto URL, with address and subject.
@@ -788,7 +787,7 @@ def mailto(target: str) -> None:
     example={"target": "inbox.messages[0]"},
 )
 def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
-    """Redirect a message in Mail. Returns an outgoing message. MODIFY, makes something new.
+    """Redirect a message in Mail. Returns an outgoing message. MODIFY.
 
     Args:
         target: Which message.
@@ -814,7 +813,7 @@ def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
 def reply(
     target: Ref, *, opening_window: bool | None = None, reply_to_all: bool | None = None
 ) -> Ref:
-    """Reply to a message in Mail. Returns an outgoing message. MODIFY, makes something new.
+    """Reply to a message in Mail. Returns an outgoing message. MODIFY.
 
     Args:
         target: Which message.
@@ -857,10 +856,10 @@ def send(target: Ref) -> bool:
     example={"with_": "accounts[0]"},
 )
 def synchronize(*, with_: Ref) -> None:
-    """Synchronize an IMAP account of Mail with its server. MODIFY, changes something.
+    """Synchronize an IMAP account of Mail with its server. MODIFY.
 
     Args:
-        with_: Which account to synchronize with.
+        with_: The account to synchronize, such as accounts 0 .
     """
     return APP.call(synchronize, with_=with_)
 
@@ -874,7 +873,7 @@ def synchronize(*, with_: Ref) -> None:
     bind={"element": "message", "of": "inbox"},
 )
 def count_messages() -> int:
-    """Count the messages of the inbox. SAFE, reads.
+    """Count the messages of the inbox. SAFE.
 
     Returns:
         How many there are.
@@ -891,7 +890,7 @@ def count_messages() -> int:
     bind={"target": "inbox.unreadCount"},
 )
 def count_unread() -> int:
-    """Count the unread messages of the inbox. SAFE, reads.
+    """Count the unread messages of the inbox. SAFE.
 
     Returns:
         The answer.
@@ -939,8 +938,7 @@ def send_message(message: Ref) -> bool:
     example={"subject": "example", "content": "example"},
 )
 def make_message(subject: str, *, content: str) -> Ref:
-    """Prepare an outgoing message in a window of Mail, without sending it. MODIFY, makes something
-    new.
+    """Prepare an outgoing message in a window of Mail, without sending it. MODIFY.
 
     Args:
         subject: The subject of the new outgoing message.
@@ -969,7 +967,7 @@ def make_message(subject: str, *, content: str) -> Ref:
     },
 )
 def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
-    """List the unread messages of the inbox. SAFE, reads.
+    """List the unread messages of the inbox. SAFE.
 
     Args:
         limit: The most rows to return.
@@ -997,7 +995,7 @@ def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
     example={"text": "example"},
 )
 def find_by_subject(text: str) -> ListOf[Mapping[str, Any]]:
-    """List the messages of the inbox whose subject contains some words. SAFE, reads.
+    """List the messages of the inbox whose subject contains some words. SAFE.
 
     Args:
         text: The words to look for.
@@ -1025,7 +1023,7 @@ def find_by_subject(text: str) -> ListOf[Mapping[str, Any]]:
     example={"text": "example"},
 )
 def find_by_sender(text: str) -> ListOf[Mapping[str, Any]]:
-    """List the messages of the inbox from a sender, by part of name or address. SAFE, reads.
+    """List the messages of the inbox from a sender, by part of name or address. SAFE.
 
     Args:
         text: Part of the name or the address.
@@ -1048,7 +1046,7 @@ def find_by_sender(text: str) -> ListOf[Mapping[str, Any]]:
     example={"message": "inbox.messages[0]"},
 )
 def read_message(message: Ref) -> Any:
-    """Return subject, sender, date and text of a message. SAFE, reads.
+    """Return subject, sender, date and text of a message. SAFE.
 
     Args:
         message: Which message to read.
@@ -1073,7 +1071,7 @@ def mark_read(message: Ref) -> None:
     """Mark a message as read. MODIFY, sets read status.
 
     Args:
-        message: Which message to change.
+        message: Which message.
     """
     return APP.call(mark_read, message=message)
 
@@ -1092,7 +1090,7 @@ def flag_message(message: Ref) -> None:
     """Flag a message. MODIFY, sets flagged status.
 
     Args:
-        message: Which message to change.
+        message: Which message.
     """
     return APP.call(flag_message, message=message)
 
@@ -1106,7 +1104,7 @@ def flag_message(message: Ref) -> None:
     bind={"element": "mailbox", "properties": ["name", "unread count"]},
 )
 def list_mailboxes() -> ListOf[Mapping[str, Any]]:
-    """List the mailboxes on this Mac with the number of unread messages. SAFE, reads.
+    """List the mailboxes on this Mac with the number of unread messages. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -1123,7 +1121,7 @@ def list_mailboxes() -> ListOf[Mapping[str, Any]]:
     bind={"element": "account", "properties": ["name", "email addresses", "enabled"]},
 )
 def list_accounts() -> ListOf[Mapping[str, Any]]:
-    """List the mail accounts and their addresses. SAFE, reads.
+    """List the mail accounts and their addresses. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -1144,7 +1142,7 @@ def list_accounts() -> ListOf[Mapping[str, Any]]:
     example={"message": "outgoingMessages[0]", "address": "example"},
 )
 def add_recipient(message: Ref, *, address: str) -> Ref:
-    """Add a recipient to an outgoing message. MODIFY, makes something new.
+    """Add a recipient to an outgoing message. MODIFY.
 
     Args:
         message: What mail_make_message returned.
@@ -1630,37 +1628,37 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'inbox.messages[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
-        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
-        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1670,10 +1668,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
-        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Class of the objects"}, '
+        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1683,15 +1681,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as inbox.messages[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as inbox.messages[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
-        '~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1702,30 +1699,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or outgoing '
         'messages, such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'inbox.messages[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}, '
+        'print, absolute path or ~"}, '
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -1745,15 +1741,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'inbox.messages[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as inbox"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as inbox"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'inbox.messages[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as inbox"}'
+        '"to": {"type": "string", "description": "The new place, such as inbox"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "check_for_new_mail": Schema(
@@ -1763,7 +1759,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "extract_name_from": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to extract the name from"}'
+        '"target": {"type": "string", "description": "The full mail address"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -1771,7 +1767,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "extract_address_from": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to extract the address from"}'
+        '"target": {"type": "string", "description": "The full mail address"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -1793,7 +1789,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "import_mail_mailbox": Schema(
         '{"type": "object", "properties": {'
-        '"at": {"type": "string", "description": "The mailbox to import, an absolute path or ~"}'
+        '"at": {"type": "string", "description": "The mailbox to import, absolute path or ~"}'
         '}, "required": ["at"], "additionalProperties": false}',
     ),
     "mailto": Schema(
@@ -1830,7 +1826,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
-        '"with_": {"type": "string", "description": "Which account to synchronize with, such as accounts[0]"}'
+        '"with_": {"type": "string", "description": "The account to synchronize, such as accounts[0]"}'
         '}, "required": ["with_"], "additionalProperties": false}',
     ),
     "count_messages": Schema(
@@ -1886,12 +1882,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "mark_read": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Which message to change, such as inbox.messages[0]"}'
+        '"message": {"type": "string", "description": "Which message, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
     ),
     "flag_message": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Which message to change, such as inbox.messages[0]"}'
+        '"message": {"type": "string", "description": "Which message, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
     ),
     "list_mailboxes": Schema(

@@ -284,16 +284,16 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Mail. MODIFY, closes, unsaved work may be lost.
+        """Close documents, windows or outgoing messages of Mail. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: SaveableFileFormat | None = None) -> None:
-        """Save documents of Mail. MODIFY, writes a file.
+        """Save documents or windows of Mail. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -304,10 +304,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Mail. MODIFY, prints.
+        """Print files or objects with Mail. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -315,55 +315,66 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Mail. DANGEROUS, deletes."""
+        """Delete objects of Mail. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Mail. MODIFY, makes a copy.
+        """Duplicate objects of Mail. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Mail to another place. MODIFY, moves.
+        """Move objects of Mail to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
-    """The application Mail."""
+    """The app Mail itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     always_bcc_myself: RwProp[bool] = RwProp("alwaysBccMyself")
+    """Whether to always bcc myself."""
     always_cc_myself: RwProp[bool] = RwProp("alwaysCcMyself")
+    """Whether to always cc myself."""
     selection: Prop[ListOf[Message]] = Prop("selection")
     application_version: Prop[str] = Prop("applicationVersion")
     fetch_interval: RwProp[int] = RwProp("fetchInterval")
     background_activity_count: Prop[int] = Prop("backgroundActivityCount")
     choose_signature_when_composing: RwProp[bool] = RwProp("chooseSignatureWhenComposing")
+    """Whether to choose the signature when composing."""
     color_quoted_text: RwProp[bool] = RwProp("colorQuotedText")
+    """Whether to color quoted text."""
     default_message_format: RwProp[Defaultmessageformat] = RwProp("defaultMessageFormat")
     download_html_attachments: RwProp[bool] = RwProp("downloadHtmlAttachments")
+    """Whether to download HTML attachments."""
     drafts_mailbox: One[Mailbox] = One("draftsMailbox", "mailbox")
     expand_group_addresses: RwProp[bool] = RwProp("expandGroupAddresses")
+    """Whether to expand group addresses."""
     fixed_width_font: RwProp[str] = RwProp("fixedWidthFont")
     fixed_width_font_size: RwProp[float] = RwProp("fixedWidthFontSize")
     framework_version: Prop[str] = Prop("frameworkVersion")
     header_detail: RwProp[Headerdetail] = RwProp("headerDetail")
     inbox: One[Mailbox] = One("inbox", "mailbox")
     include_all_original_message_text: RwProp[bool] = RwProp("includeAllOriginalMessageText")
+    """Whether to include all original message text."""
     quote_original_message: RwProp[bool] = RwProp("quoteOriginalMessage")
+    """Whether to quote the original message."""
     check_spelling_while_typing: RwProp[bool] = RwProp("checkSpellingWhileTyping")
+    """Whether to check the spelling while typing."""
     junk_mailbox: One[Mailbox] = One("junkMailbox", "mailbox")
     level_one_quoting_color: RwProp[Quotingcolor] = RwProp("levelOneQuotingColor")
     level_two_quoting_color: RwProp[Quotingcolor] = RwProp("levelTwoQuotingColor")
@@ -375,20 +386,28 @@ class Application(Commands, Object):
     new_mail_sound: RwProp[str] = RwProp("newMailSound")
     outbox: One[Mailbox] = One("outbox", "mailbox")
     should_play_other_mail_sounds: RwProp[bool] = RwProp("shouldPlayOtherMailSounds")
+    """Whether it should play other mail sounds."""
     same_reply_format: RwProp[bool] = RwProp("sameReplyFormat")
+    """Whether the same reply format is on."""
     selected_signature: RwProp[str] = RwProp("selectedSignature")
     sent_mailbox: One[Mailbox] = One("sentMailbox", "mailbox")
     fetches_automatically: RwProp[bool] = RwProp("fetchesAutomatically")
+    """Whether it fetches automatically."""
     highlight_selected_conversation: RwProp[bool] = RwProp("highlightSelectedConversation")
+    """Whether to highlight selected conversation."""
     trash_mailbox: One[Mailbox] = One("trashMailbox", "mailbox")
     use_address_completion: RwProp[bool] = RwProp("useAddressCompletion")
+    """Whether to use address completion."""
     use_fixed_width_font: RwProp[bool] = RwProp("useFixedWidthFont")
+    """Whether to use the fixed width font."""
     primary_email: Prop[str] = Prop("primaryEmail")
     hosts_to_log_activity_on: RwProp[ListOf[str]] = RwProp("hostsToLogActivityOn")
     ports_to_log_activity_on: RwProp[ListOf[int]] = RwProp("portsToLogActivityOn")
     log_all_socket_activity: RwProp[bool] = RwProp("logAllSocketActivity")
+    """Whether to log all socket activity."""
     memory_statistics: Prop[dict[str, Any]] = Prop("memoryStatistics")
     use_keychain: RwProp[bool] = RwProp("useKeychain")
+    """Whether to use the keychain."""
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
     accounts: Elements[Accounts] = Elements("accounts", "account")
@@ -407,7 +426,7 @@ class Application(Commands, Object):
     signatures: Elements[Signatures] = Elements("signatures", "signature")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Mail. MODIFY, opens a document.
+        """Open files or objects in Mail. MODIFY.
 
         Args:
             target: Which files to open.
@@ -418,10 +437,10 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Mail. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Mail. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
@@ -438,7 +457,7 @@ class Application(Commands, Object):
         """Return the name in a full mail address. SAFE, a pure function of its text.
 
         Args:
-            target: What to extract the name from.
+            target: The full mail address.
 
         Returns:
             The answer, text.
@@ -449,7 +468,7 @@ class Application(Commands, Object):
         """Return the plain address in a full mail address. SAFE, a pure function of its text.
 
         Args:
-            target: What to extract the address from.
+            target: The full mail address.
 
         Returns:
             The answer, text.
@@ -457,7 +476,7 @@ class Application(Commands, Object):
         return self._command("extract_address_from", target=target)
 
     def get_url(self, target: str) -> None:
-        """Open a mailbox or message by its URL in Mail. MODIFY, opens a URL.
+        """Open a mailbox or message by its URL in Mail. MODIFY.
 
         Args:
             target: Which URL to open.
@@ -465,15 +484,15 @@ class Application(Commands, Object):
         self._command("get_url", target=target)
 
     def import_mail_mailbox(self, *, at: Path) -> None:
-        """Import a mailbox file into Mail. MODIFY, makes something new.
+        """Import a mailbox file into Mail. MODIFY.
 
         Args:
-            at: The mailbox to import, an absolute path or .
+            at: The mailbox to import, absolute path or .
         """
         self._command("import_mail_mailbox", at=at)
 
     def mailto(self, target: str) -> None:
-        """Start a new message from a mailto URL in Mail. MODIFY, makes something new.
+        """Start a new message from a mailto URL in Mail. MODIFY.
 
         Args:
             target: The mailto URL, with address and subject.
@@ -481,10 +500,10 @@ class Application(Commands, Object):
         self._command("mailto", target=target)
 
     def synchronize(self, *, with_: Account) -> None:
-        """Synchronize an IMAP account of Mail with its server. MODIFY, changes something.
+        """Synchronize an IMAP account of Mail with its server. MODIFY.
 
         Args:
-            with_: Which account to synchronize with.
+            with_: The account to synchronize, such as accounts 0 .
         """
         self._command("synchronize", with_=with_)
 
@@ -497,7 +516,9 @@ class Document(Commands, Object):
     """A document of Mail."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
 
     if TYPE_CHECKING:
@@ -524,16 +545,27 @@ class Window(Commands, Object):
     """A window of Mail."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
 
     if TYPE_CHECKING:
@@ -557,7 +589,7 @@ class Windows(Commands, Items[Window]):
 
 
 class RichText(Commands, TextObject):
-    """A rich text of Mail."""
+    """Rich text of Mail."""
 
     color: RwProp[Color] = RwProp("color")
     font: RwProp[str] = RwProp("font")
@@ -570,7 +602,7 @@ class RichText(Commands, TextObject):
 
 
 class Attachment(RichText):
-    """An attachment of Mail."""
+    """An attachment of Mail, a kind of rich text."""
 
     file_name: RwProp[Path] = RwProp("fileName")
 
@@ -591,7 +623,7 @@ class Attachments(Commands, Items[Attachment]):
 
 
 class Paragraph(Commands, TextObject):
-    """A paragraph of Mail."""
+    """A paragraph of Mail, in rich texts and attribute runs."""
 
     color: RwProp[Color] = RwProp("color")
     font: RwProp[str] = RwProp("font")
@@ -618,7 +650,7 @@ class Paragraphs(Commands, Items[Paragraph]):
 
 
 class Word(Commands, TextObject):
-    """A word of Mail."""
+    """A word of Mail, in rich texts, paragraphs and attribute runs."""
 
     color: RwProp[Color] = RwProp("color")
     font: RwProp[str] = RwProp("font")
@@ -702,8 +734,10 @@ class OutgoingMessage(Commands, Object):
     subject: RwProp[str] = RwProp("subject")
     content: RwTextOne[ReplaceableRichText] = RwTextOne("content", "rich text")
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     message_signature: RwOne[ReplaceableSignature] = RwOne("messageSignature", "signature")
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     html_content: RwProp[str] = RwProp("htmlContent")
     vcard_path: RwProp[Path] = RwProp("vcardPath")
     bcc_recipients: Elements[BccRecipients] = Elements("bccRecipients", "bcc recipient")
@@ -740,10 +774,12 @@ class OutgoingMessages(Commands, Items[OutgoingMessage]):
 
 
 class LdapServer(Commands, Object):
-    """A ldap server of Mail."""
+    """An LDAP server of Mail."""
 
     enabled: RwProp[bool] = RwProp("enabled")
+    """Whether it is enabled."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     port: RwProp[int] = RwProp("port")
     scope: RwProp[Ldapscope] = RwProp("scope")
     search_base: RwProp[str] = RwProp("searchBase")
@@ -807,10 +843,14 @@ class MessageViewer(Commands, Object):
     trash_mailbox: One[Mailbox] = One("trashMailbox", "mailbox")
     sort_column: RwProp[Viewercolumns] = RwProp("sortColumn")
     sorted_ascending: RwProp[bool] = RwProp("sortedAscending")
+    """Whether it is sorted ascending."""
     mailbox_list_visible: RwProp[bool] = RwProp("mailboxListVisible")
+    """Whether the mailbox list is visible."""
     preview_pane_is_visible: RwProp[bool] = RwProp("previewPaneIsVisible")
+    """Whether the preview pane is visible."""
     visible_columns: RwProp[ListOf[Viewercolumns]] = RwProp("visibleColumns")
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     visible_messages: RwProp[ListOf[Message]] = RwProp("visibleMessages")
     selected_messages: RwProp[ListOf[Message]] = RwProp("selectedMessages")
     selected_mailboxes: RwProp[ListOf[Mailbox]] = RwProp("selectedMailboxes")
@@ -842,6 +882,7 @@ class Signature(Commands, Object):
 
     content: RwProp[str] = RwProp("content")
     name: RwProp[str] = RwProp("name")
+    """Its name."""
 
     if TYPE_CHECKING:
 
@@ -864,9 +905,10 @@ class Signatures(Commands, Items[Signature]):
 
 
 class Message(Commands, Object):
-    """A message of Mail."""
+    """A message of Mail, in message viewers and mailboxes."""
 
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     all_headers: Prop[str] = Prop("allHeaders")
     background_color: RwProp[Highlightcolors] = RwProp("backgroundColor")
     mailbox: RwOne[ReplaceableMailbox] = RwOne("mailbox", "mailbox")
@@ -874,10 +916,14 @@ class Message(Commands, Object):
     date_received: Prop[datetime] = Prop("dateReceived")
     date_sent: Prop[datetime] = Prop("dateSent")
     deleted_status: RwProp[bool] = RwProp("deletedStatus")
+    """Whether it is deleted."""
     flagged_status: RwProp[bool] = RwProp("flaggedStatus")
+    """Whether it is flagged."""
     flag_index: RwProp[int] = RwProp("flagIndex")
     junk_mail_status: RwProp[bool] = RwProp("junkMailStatus")
+    """Whether it is junk mail."""
     read_status: RwProp[bool] = RwProp("readStatus")
+    """Whether it is read."""
     message_id: Prop[str] = Prop("messageId")
     source: Prop[str] = Prop("source")
     reply_to: Prop[str] = Prop("replyTo")
@@ -885,8 +931,11 @@ class Message(Commands, Object):
     sender: Prop[str] = Prop("sender")
     subject: Prop[str] = Prop("subject")
     was_forwarded: Prop[bool] = Prop("wasForwarded")
+    """Whether it was forwarded."""
     was_redirected: Prop[bool] = Prop("wasRedirected")
+    """Whether it was redirected."""
     was_replied_to: Prop[bool] = Prop("wasRepliedTo")
+    """Whether it was replied to."""
     bcc_recipients: Elements[BccRecipients] = Elements("bccRecipients", "bcc recipient")
     cc_recipients: Elements[CcRecipients] = Elements("ccRecipients", "cc recipient")
     recipients: Elements[Recipients] = Elements("recipients", "recipient")
@@ -906,7 +955,7 @@ class Message(Commands, Object):
         return self._command("forward", target=self, opening_window=opening_window)
 
     def redirect(self, *, opening_window: bool | None = None) -> OutgoingMessage:
-        """Redirect a message in Mail. Returns an outgoing message. MODIFY, makes something new.
+        """Redirect a message in Mail. Returns an outgoing message. MODIFY.
 
         Args:
             opening_window: Whether to open a window.
@@ -919,7 +968,7 @@ class Message(Commands, Object):
     def reply(
         self, *, opening_window: bool | None = None, reply_to_all: bool | None = None
     ) -> OutgoingMessage:
-        """Reply to a message in Mail. Returns an outgoing message. MODIFY, makes something new.
+        """Reply to a message in Mail. Returns an outgoing message. MODIFY.
 
         Args:
             opening_window: Whether to open a window.
@@ -957,7 +1006,9 @@ class Account(Commands, Object):
 
     delivery_account: RwOne[ReplaceableSmtpServer] = RwOne("deliveryAccount", "smtp server")
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     password: RwProp[str] = RwProp("password")
     authentication: RwProp[Authentication] = RwProp("authentication")
     account_type: Prop[Typeofaccount] = Prop("accountType")
@@ -967,16 +1018,23 @@ class Account(Commands, Object):
     empty_sent_messages_frequency: RwProp[int] = RwProp("emptySentMessagesFrequency")
     empty_trash_frequency: RwProp[int] = RwProp("emptyTrashFrequency")
     empty_junk_messages_on_quit: RwProp[bool] = RwProp("emptyJunkMessagesOnQuit")
+    """Whether to empty junk messages on quit."""
     empty_sent_messages_on_quit: RwProp[bool] = RwProp("emptySentMessagesOnQuit")
+    """Whether to empty sent messages on quit."""
     empty_trash_on_quit: RwProp[bool] = RwProp("emptyTrashOnQuit")
+    """Whether to empty the trash on quit."""
     enabled: RwProp[bool] = RwProp("enabled")
+    """Whether it is enabled."""
     user_name: RwProp[str] = RwProp("userName")
     account_directory: Prop[Path] = Prop("accountDirectory")
     port: RwProp[int] = RwProp("port")
     server_name: RwProp[str] = RwProp("serverName")
     include_when_getting_new_mail: RwProp[bool] = RwProp("includeWhenGettingNewMail")
+    """Whether it is included when new mail is fetched."""
     move_deleted_messages_to_trash: RwProp[bool] = RwProp("moveDeletedMessagesToTrash")
+    """Whether to move deleted messages to trash."""
     uses_ssl: RwProp[bool] = RwProp("usesSsl")
+    """Whether it uses SSL."""
     mailboxes: Elements[Mailboxes] = Elements("mailboxes", "mailbox")
 
     if TYPE_CHECKING:
@@ -1000,14 +1058,19 @@ class Accounts(Commands, Items[Account]):
 
 
 class ImapAccount(Account):
-    """An imap account of Mail."""
+    """An IMAP account of Mail, a kind of account."""
 
     compact_mailboxes_when_closing: RwProp[bool] = RwProp("compactMailboxesWhenClosing")
+    """Whether to compact mailboxes when closing."""
     message_caching: RwProp[Messagecachingpolicy] = RwProp("messageCaching")
     store_drafts_on_server: RwProp[bool] = RwProp("storeDraftsOnServer")
+    """Whether to store drafts on server."""
     store_junk_mail_on_server: RwProp[bool] = RwProp("storeJunkMailOnServer")
+    """Whether to store junk mail on server."""
     store_sent_messages_on_server: RwProp[bool] = RwProp("storeSentMessagesOnServer")
+    """Whether to store sent messages on server."""
     store_deleted_messages_on_server: RwProp[bool] = RwProp("storeDeletedMessagesOnServer")
+    """Whether to store deleted messages on server."""
 
     if TYPE_CHECKING:
 
@@ -1030,7 +1093,7 @@ class ImapAccounts(Commands, Items[ImapAccount]):
 
 
 class IcloudAccount(ImapAccount):
-    """An iCloud account of Mail."""
+    """An iCloud account of Mail, a kind of IMAP account."""
 
     if TYPE_CHECKING:
 
@@ -1053,12 +1116,14 @@ class IcloudAccounts(Commands, Items[IcloudAccount]):
 
 
 class PopAccount(Account):
-    """A pop account of Mail."""
+    """A POP account of Mail, a kind of account."""
 
     big_message_warning_size: RwProp[int] = RwProp("bigMessageWarningSize")
     delayed_message_deletion_interval: RwProp[int] = RwProp("delayedMessageDeletionInterval")
     delete_mail_on_server: RwProp[bool] = RwProp("deleteMailOnServer")
+    """Whether to delete mail on server."""
     delete_messages_when_moved_from_inbox: RwProp[bool] = RwProp("deleteMessagesWhenMovedFromInbox")
+    """Whether to delete messages when moved from inbox."""
 
     if TYPE_CHECKING:
 
@@ -1081,17 +1146,20 @@ class PopAccounts(Commands, Items[PopAccount]):
 
 
 class SmtpServer(Commands, Object):
-    """A smtp server of Mail."""
+    """An SMTP server of Mail."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     password: RwProp[str] = RwProp("password")
     account_type: Prop[Typeofaccount] = Prop("accountType")
     authentication: RwProp[Authentication] = RwProp("authentication")
     enabled: RwProp[bool] = RwProp("enabled")
+    """Whether it is enabled."""
     user_name: RwProp[str] = RwProp("userName")
     port: RwProp[int] = RwProp("port")
     server_name: RwProp[str] = RwProp("serverName")
     uses_ssl: RwProp[bool] = RwProp("usesSsl")
+    """Whether it uses SSL."""
 
     if TYPE_CHECKING:
 
@@ -1114,9 +1182,10 @@ class SmtpServers(Commands, Items[SmtpServer]):
 
 
 class Mailbox(Commands, Object):
-    """A mailbox of Mail."""
+    """A mailbox, in accounts and mailboxes."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     unread_count: Prop[int] = Prop("unreadCount")
     account: One[Account] = One("account", "account")
     container: One[Mailbox] = One("container", "mailbox")
@@ -1147,25 +1216,42 @@ class Rule(Commands, Object):
     """A rule of Mail."""
 
     color_message: RwProp[Highlightcolors] = RwProp("colorMessage")
+    """The color that it gives a message."""
     delete_message: RwProp[bool] = RwProp("deleteMessage")
+    """Whether to delete the message."""
     forward_text: RwProp[str] = RwProp("forwardText")
     forward_message: RwProp[str] = RwProp("forwardMessage")
+    """The addresses to forward a message to."""
     mark_flagged: RwProp[bool] = RwProp("markFlagged")
+    """Whether to mark flagged."""
     mark_flag_index: RwProp[int] = RwProp("markFlagIndex")
     mark_read: RwProp[bool] = RwProp("markRead")
+    """Whether to mark read."""
     play_sound: RwProp[str] = RwProp("playSound")
+    """The sound to play."""
     redirect_message: RwProp[str] = RwProp("redirectMessage")
+    """The addresses to redirect a message to."""
     reply_text: RwProp[str] = RwProp("replyText")
     run_script: RwProp[Path] = RwProp("runScript")
+    """The script to run."""
     all_conditions_must_be_met: RwProp[bool] = RwProp("allConditionsMustBeMet")
+    """Whether all conditions must be met."""
     copy_message: RwOne[ReplaceableMailbox] = RwOne("copyMessage", "mailbox")
+    """The mailbox to copy a message to."""
     move_message: RwOne[ReplaceableMailbox] = RwOne("moveMessage", "mailbox")
+    """The mailbox to move a message to."""
     highlight_text_using_color: RwProp[bool] = RwProp("highlightTextUsingColor")
+    """Whether to highlight text using color."""
     enabled: RwProp[bool] = RwProp("enabled")
+    """Whether it is enabled."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     should_copy_message: RwProp[bool] = RwProp("shouldCopyMessage")
+    """Whether it should copy message."""
     should_move_message: RwProp[bool] = RwProp("shouldMoveMessage")
+    """Whether it should move message."""
     stop_evaluating_rules: RwProp[bool] = RwProp("stopEvaluatingRules")
+    """Whether to stop evaluating rules."""
     rule_conditions: Elements[RuleConditions] = Elements("ruleConditions", "rule condition")
 
     if TYPE_CHECKING:
@@ -1189,7 +1275,7 @@ class Rules(Commands, Items[Rule]):
 
 
 class RuleCondition(Commands, Object):
-    """A rule condition of Mail."""
+    """A rule condition of Mail, in rules."""
 
     expression: RwProp[str] = RwProp("expression")
     header: RwProp[str] = RwProp("header")
@@ -1217,10 +1303,11 @@ class RuleConditions(Commands, Items[RuleCondition]):
 
 
 class Recipient(Commands, Object):
-    """A recipient of Mail."""
+    """A recipient of Mail, in outgoing messages and messages."""
 
     address: RwProp[str] = RwProp("address")
     name: RwProp[str] = RwProp("name")
+    """Its name."""
 
     if TYPE_CHECKING:
 
@@ -1243,7 +1330,7 @@ class Recipients(Commands, Items[Recipient]):
 
 
 class BccRecipient(Recipient):
-    """A bcc recipient of Mail."""
+    """A bcc recipient of Mail, a kind of recipient, in outgoing messages and messages."""
 
     if TYPE_CHECKING:
 
@@ -1266,7 +1353,7 @@ class BccRecipients(Commands, Items[BccRecipient]):
 
 
 class CcRecipient(Recipient):
-    """A cc recipient of Mail."""
+    """A cc recipient of Mail, a kind of recipient, in outgoing messages and messages."""
 
     if TYPE_CHECKING:
 
@@ -1289,7 +1376,7 @@ class CcRecipients(Commands, Items[CcRecipient]):
 
 
 class ToRecipient(Recipient):
-    """A to recipient of Mail."""
+    """A to recipient of Mail, a kind of recipient, in outgoing messages and messages."""
 
     if TYPE_CHECKING:
 
@@ -1312,7 +1399,7 @@ class ToRecipients(Commands, Items[ToRecipient]):
 
 
 class Container(Mailbox):
-    """A container of Mail."""
+    """A container of Mail, a kind of mailbox."""
 
     if TYPE_CHECKING:
 
@@ -1320,10 +1407,11 @@ class Container(Mailbox):
 
 
 class Header(Commands, Object):
-    """A header of Mail."""
+    """A header of Mail, in messages."""
 
     content: RwProp[str] = RwProp("content")
     name: RwProp[str] = RwProp("name")
+    """Its name."""
 
     if TYPE_CHECKING:
 
@@ -1346,13 +1434,16 @@ class Headers(Commands, Items[Header]):
 
 
 class MailAttachment(Commands, Object):
-    """A mail attachment of Mail."""
+    """A mail attachment, in messages."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     mime_type: Prop[str] = Prop("mimeType")
     file_size: Prop[int] = Prop("fileSize")
     downloaded: Prop[bool] = Prop("downloaded")
+    """Whether it is downloaded."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
 
     if TYPE_CHECKING:
 

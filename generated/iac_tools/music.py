@@ -272,13 +272,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Music, all of its properties or those named. SAFE, reads.
+    """Read objects of Music, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -318,20 +318,19 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Music, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Music, filtered, with the named properties and references. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -371,13 +370,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Music, filtered. SAFE, reads.
+    """Count objects of one class in Music, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -405,13 +404,13 @@ def make(
     at: Ref | None = None,
     timeout: float | None = None,
 ) -> Ref:
-    """Make an object of one class in Music. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Music. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
 
     Returns:
         Reference to what was made.
@@ -437,9 +436,9 @@ def set(
     """Change properties of an object of Music. SAFE to MODIFY, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -463,12 +462,12 @@ def print(
     kind: Eknd | None = None,
     theme: str | None = None,
 ) -> None:
-    """Print files or objects with Music. MODIFY, prints.
+    """Print files or objects with Music. MODIFY.
 
     Args:
         target: Which objects.
         print_dialog: Whether to show the print dialog.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         kind: The kind of list to print.
         theme: The theme to print with.
     """
@@ -491,7 +490,7 @@ def print(
     example={"target": "playlists[0]"},
 )
 def close(target: Ref | ListOf[Ref]) -> None:
-    """Close documents, windows or tabs of Music. MODIFY, closes, unsaved work may be lost.
+    """Close documents or windows of Music. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which objects.
@@ -508,7 +507,7 @@ def close(target: Ref | ListOf[Ref]) -> None:
     example={"target": "playlists[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Music. DANGEROUS, deletes.
+    """Delete objects of Music. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -527,11 +526,11 @@ def delete(target: Ref | ListOf[Ref]) -> None:
     example={"target": "playlists[0]"},
 )
 def duplicate(target: Ref | ListOf[Ref], *, to: Ref | None = None) -> Ref:
-    """Duplicate objects of Music. MODIFY, makes a copy.
+    """Duplicate objects of Music. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
 
     Returns:
         The answer, an object.
@@ -549,7 +548,7 @@ def duplicate(target: Ref | ListOf[Ref], *, to: Ref | None = None) -> Ref:
     example={"target": "playlists[0]"},
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
-    """Say whether an object exists in Music. SAFE, reads.
+    """Say whether an object exists in Music. SAFE.
 
     Args:
         target: Which objects.
@@ -570,11 +569,11 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
     example={"target": "playlists[0]", "to": "sources[0]"},
 )
 def move(target: Ref, *, to: Ref) -> None:
-    """Move objects of Music to another place. MODIFY, moves.
+    """Move objects of Music to another place. MODIFY.
 
     Args:
         target: Which playlist.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -588,7 +587,7 @@ def move(target: Ref, *, to: Ref) -> None:
     example={"target": "playlists[0]"},
 )
 def open(target: Ref | ListOf[Ref]) -> None:
-    """Open files or objects in Music. MODIFY, opens a document.
+    """Open files or objects in Music. MODIFY.
 
     Args:
         target: Which objects.
@@ -612,7 +611,7 @@ def run() -> None:
     params={},
 )
 def quit() -> None:
-    """Quit Music. DANGEROUS, ends the app, unsaved work may be lost."""
+    """Quit Music. DANGEROUS, unsaved work may be lost."""
     return APP.call(quit)
 
 
@@ -625,7 +624,7 @@ def quit() -> None:
     example={"target": "playlists[0]"},
 )
 def save(target: Ref | ListOf[Ref]) -> None:
-    """Save documents of Music. MODIFY, writes a file.
+    """Save documents or windows of Music. MODIFY, writes a file.
 
     Args:
         target: Which objects.
@@ -644,7 +643,7 @@ def save(target: Ref | ListOf[Ref]) -> None:
     example={"target": ["~/Documents/example.txt"]},
 )
 def add(target: ListOf[str], *, to: Ref | None = None) -> Ref:
-    """Add files to the library of Music. Returns the track. MODIFY, makes something new.
+    """Add files to the library of Music. Returns the track. MODIFY.
 
     Args:
         target: Which files to add.
@@ -679,7 +678,7 @@ def back_track() -> None:
     example={"target": ["playlists[0]"]},
 )
 def convert(target: ListOf[Ref]) -> Ref:
-    """Convert files or tracks in Music. Returns the track. MODIFY, changes something.
+    """Convert files or tracks in Music. Returns the track. MODIFY.
 
     Args:
         target: The tracks to convert, such as playlists 0 .tracks 0 .
@@ -696,10 +695,10 @@ def convert(target: ListOf[Ref]) -> Ref:
     params={
         "target": Param("", "----", "item"),
     },
-    example={"target": "airplayDevices[0]"},
+    example={"target": "sources[0].userPlaylists[0].fileTracks[0]"},
 )
 def download(target: Ref) -> None:
-    """Download an item in Music. MODIFY, makes something new.
+    """Download an item in Music. MODIFY.
 
     Args:
         target: Which item.
@@ -716,15 +715,15 @@ def download(target: Ref) -> None:
         "to": Param("to", "insh", "file"),
     },
     result="text",
-    example={"target": "airplayDevices[0]"},
+    example={"target": "sources[0].userPlaylists[0].fileTracks[0]"},
 )
 def export(target: Ref, *, as_: Eexf | None = None, to: str | None = None) -> str:
-    """Export a source or a playlist from Music. MODIFY, makes something new.
+    """Export a source or a playlist from Music. MODIFY.
 
     Args:
         target: The playlist to export, such as playlists 0 .
         as_: The file format to write.
-        to: Where to put it.
+        to: The new place.
 
     Returns:
         The answer, text.
@@ -813,7 +812,7 @@ def previous_track() -> None:
     example={"target": "sources[0].userPlaylists[0].fileTracks[0]"},
 )
 def refresh(target: Ref) -> None:
-    """Read the tags of a file track in Music again. MODIFY, changes something.
+    """Read the tags of a file track in Music again. MODIFY.
 
     Args:
         target: The file track to refresh, a reference.
@@ -837,7 +836,7 @@ def resume() -> None:
     params={
         "target": Param("", "----", "item"),
     },
-    example={"target": "airplayDevices[0]"},
+    example={"target": "sources[0].userPlaylists[0].fileTracks[0]"},
 )
 def reveal(target: Ref) -> None:
     """Reveal an item in Music. SAFE, changes the view only.
@@ -870,7 +869,7 @@ def rewind() -> None:
     example={"target": "playlists[0]", "for_": "example"},
 )
 def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
-    """Search a playlist in Music. Returns the tracks found. SAFE, reads.
+    """Search a playlist in Music. Returns the tracks found. SAFE.
 
     Args:
         target: Which playlist.
@@ -919,7 +918,7 @@ def stop() -> None:
     },
 )
 def open_location(target: str | None = None) -> None:
-    """Open a stream or podcast of a URL in Music. MODIFY, opens a URL.
+    """Open a stream or podcast of a URL in Music. MODIFY.
 
     Args:
         target: Which URL to open.
@@ -936,7 +935,7 @@ def open_location(target: str | None = None) -> None:
     bind={"target": "currentTrack", "properties": ["name", "artist", "album", "duration"]},
 )
 def get_current_track() -> Any:
-    """Return name, artist, album and duration of the current track. SAFE, reads.
+    """Return name, artist, album and duration of the current track. SAFE.
 
     Returns:
         The value, or the properties by name.
@@ -953,7 +952,7 @@ def get_current_track() -> Any:
     bind={"target": "playerState"},
 )
 def get_player_state() -> str:
-    """Say whether Music is playing, paused or stopped. SAFE, reads.
+    """Say whether Music is playing, paused or stopped. SAFE.
 
     Returns:
         The answer.
@@ -972,7 +971,7 @@ def get_player_state() -> str:
     example={"volume": 1},
 )
 def set_volume(volume: int) -> None:
-    """Set the sound volume of Music. SAFE, sets sound volume.
+    """Set the sound volume of Music. SAFE.
 
     Args:
         volume: From 0 to 100.
@@ -996,7 +995,7 @@ def set_volume(volume: int) -> None:
     example={"text": "example"},
 )
 def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
-    """List the tracks whose name contains some words. SAFE, reads.
+    """List the tracks whose name contains some words. SAFE.
 
     Args:
         text: The words to look for.
@@ -1023,7 +1022,7 @@ def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
     example={"text": "example"},
 )
 def find_by_artist(text: str) -> ListOf[Mapping[str, Any]]:
-    """List the tracks of an artist. SAFE, reads.
+    """List the tracks of an artist. SAFE.
 
     Args:
         text: Part of the artist's name.
@@ -1043,7 +1042,7 @@ def find_by_artist(text: str) -> ListOf[Mapping[str, Any]]:
     bind={"element": "playlist", "properties": ["name"]},
 )
 def list_playlists() -> ListOf[Mapping[str, Any]]:
-    """List the playlists. SAFE, reads.
+    """List the playlists. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -1063,7 +1062,7 @@ def list_playlists() -> ListOf[Mapping[str, Any]]:
     example={"playlist": "playlists[0]"},
 )
 def list_tracks(playlist: Ref) -> ListOf[Mapping[str, Any]]:
-    """List the tracks of a playlist. SAFE, reads.
+    """List the tracks of a playlist. SAFE.
 
     Args:
         playlist: The playlist to look in.
@@ -1086,10 +1085,10 @@ def list_tracks(playlist: Ref) -> ListOf[Mapping[str, Any]]:
     example={"name": "example"},
 )
 def make_playlist(name: str) -> Ref:
-    """Make a playlist. MODIFY, makes something new.
+    """Make a playlist. MODIFY.
 
     Args:
-        name: The name of the new user playlist.
+        name: The name of the new playlist.
 
     Returns:
         Reference to what was made.
@@ -1110,11 +1109,11 @@ def make_playlist(name: str) -> Ref:
     example={"track": "tracks[0]", "playlist": "playlists[0]"},
 )
 def add_to_playlist(track: Ref, *, playlist: Ref) -> Ref:
-    """Add a track of the library to a playlist. MODIFY, makes a copy.
+    """Add a track of the library to a playlist. MODIFY.
 
     Args:
-        track: Which track to duplicate.
-        playlist: The playlist to put it in.
+        track: The track to add, such as tracks 0 .
+        playlist: The playlist to add it to, such as playlists 0 .
 
     Returns:
         The answer, an object.
@@ -1156,7 +1155,7 @@ def rate_track(track: Ref, *, rating: int) -> None:
     """Rate a track. MODIFY, sets rating.
 
     Args:
-        track: Which track to change.
+        track: Which track.
         rating: From 0 to 100 a star is 20.
     """
     return APP.call(rate_track, track=track, rating=rating)
@@ -1538,39 +1537,36 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'playlists[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
-        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Class of the '
-        'objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
-        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Class of the '
-        'objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1580,11 +1576,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
-        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Class of the '
-        'objects"}, '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1592,17 +1587,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as playlists[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as playlists[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}, '
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"kind": {"type": "string", "enum": ["track listing", "album listing", "cd insert"], "description": "The kind of list to print"}, '
         '"theme": {"type": "string", "description": "The theme to print with"}'
         '}, "additionalProperties": false}',
@@ -1620,7 +1614,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "duplicate": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as sources[0]"}'
+        '"to": {"type": "string", "description": "The new place, such as sources[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1637,7 +1631,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "move": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which playlist, such as playlists[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as sources[0]"}'
+        '"to": {"type": "string", "description": "The new place, such as sources[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -1660,7 +1654,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to add, an absolute path or ~"}, '
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to add, absolute path or ~"}, '
         '"to": {"type": "string", "description": "The playlist to add them to, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1681,14 +1675,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "download": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which item, such as airplayDevices[0]"}'
+        '"target": {"type": "string", "description": "Which item, such as sources[0].userPlaylists[0].fileTracks[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "export": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The playlist to export, such as playlists[0]"}, '
         '"as_": {"type": "string", "enum": ["plain text", "Unicode text", "XML", "M3U", "M3U8"], "description": "The file format to write"}, '
-        '"to": {"type": "string", "description": "Where to put it, an absolute path or ~"}'
+        '"to": {"type": "string", "description": "The new place, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -1732,7 +1726,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "reveal": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which item, such as airplayDevices[0]"}'
+        '"target": {"type": "string", "description": "Which item, such as sources[0].userPlaylists[0].fileTracks[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "rewind": Schema(
@@ -1743,7 +1737,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which playlist, such as playlists[0]"}, '
         '"for_": {"type": "string", "description": "The words to look for"}, '
-        '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"], "description": "The part of a track to look in"}'
+        '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"], "default": "all", "description": "The part of a '
+        'track to look in"}'
         '}, "required": ["target", "for_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1800,7 +1795,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_playlist": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "The name of the new user playlist"}'
+        '"name": {"type": "string", "description": "The name of the new playlist"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1808,8 +1803,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_to_playlist": Schema(
         '{"type": "object", "properties": {'
-        '"track": {"type": "string", "description": "Which track to duplicate, such as tracks[0]"}, '
-        '"playlist": {"type": "string", "description": "The playlist to put it in, such as playlists[0]"}'
+        '"track": {"type": "string", "description": "The track to add, such as tracks[0]"}, '
+        '"playlist": {"type": "string", "description": "The playlist to add it to, such as playlists[0]"}'
         '}, "required": ["track", "playlist"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1822,7 +1817,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "rate_track": Schema(
         '{"type": "object", "properties": {'
-        '"track": {"type": "string", "description": "Which track to change, such as tracks[0]"}, '
+        '"track": {"type": "string", "description": "Which track, such as tracks[0]"}, '
         '"rating": {"type": "integer", "description": "From 0 to 100; a star is 20"}'
         '}, "required": ["track", "rating"], "additionalProperties": false}',
     ),

@@ -264,11 +264,11 @@ class Commands(Specifier):
         kind: Eknd | None = None,
         theme: str | None = None,
     ) -> None:
-        """Print files or objects with Music. MODIFY, prints.
+        """Print files or objects with Music. MODIFY.
 
         Args:
             print_dialog: Whether to show the print dialog.
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             kind: The kind of list to print.
             theme: The theme to print with.
         """
@@ -282,18 +282,18 @@ class Commands(Specifier):
         )
 
     def close(self) -> None:
-        """Close documents, windows or tabs of Music. MODIFY, closes, unsaved work may be lost."""
+        """Close documents or windows of Music. MODIFY, unsaved work may be lost."""
         self._command("close", target=self)
 
     def delete(self) -> None:
-        """Delete objects of Music. DANGEROUS, deletes."""
+        """Delete objects of Music. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(self, *, to: Specifier | None = None) -> Any:
-        """Duplicate objects of Music. MODIFY, makes a copy.
+        """Duplicate objects of Music. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
 
         Returns:
             The answer, an object.
@@ -301,15 +301,15 @@ class Commands(Specifier):
         return self._answer("duplicate", target=self, to=to)
 
     def open(self) -> None:
-        """Open files or objects in Music. MODIFY, opens a document."""
+        """Open files or objects in Music. MODIFY."""
         self._command("open", target=self)
 
     def save(self) -> None:
-        """Save documents of Music. MODIFY, writes a file."""
+        """Save documents or windows of Music. MODIFY, writes a file."""
         self._command("save", target=self)
 
     def convert(self) -> Track:
-        """Convert files or tracks in Music. Returns the track. MODIFY, changes something.
+        """Convert files or tracks in Music. Returns the track. MODIFY.
 
         Returns:
             The answer, a track.
@@ -335,22 +335,27 @@ class Item(Commands, Object):
 
     class_: Prop[str] = Prop("class")
     container: Prop[Any] = Prop("container")
+    """What holds it."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: Prop[int] = Prop("index")
+    """Its place among those beside it, from 1."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     persistent_id: Prop[str] = Prop("persistentID")
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
 
     def download(self) -> None:
-        """Download an item in Music. MODIFY, makes something new."""
+        """Download an item in Music. MODIFY."""
         self._command("download", target=self)
 
     def export(self, *, as_: Eexf | None = None, to: Path | None = None) -> str:
-        """Export a source or a playlist from Music. MODIFY, makes something new.
+        """Export a source or a playlist from Music. MODIFY.
 
         Args:
             as_: The file format to write.
-            to: Where to put it.
+            to: The new place.
 
         Returns:
             The answer, text.
@@ -370,13 +375,19 @@ class AirplayDevice(Item):
     """An AirPlay device of Music."""
 
     active: Prop[bool] = Prop("active")
+    """Whether it is active."""
     available: Prop[bool] = Prop("available")
+    """Whether it is available."""
     kind: Prop[Eapd] = Prop("kind")
     network_address: Prop[str] = Prop("networkAddress")
     protected: Prop[bool] = Prop("protected")
+    """Whether it is protected."""
     selected: RwProp[bool] = RwProp("selected")
+    """Whether it is selected."""
     supports_audio: Prop[bool] = Prop("supportsAudio")
+    """Whether it supports audio."""
     supports_video: Prop[bool] = Prop("supportsVideo")
+    """Whether it supports video."""
     sound_volume: RwProp[int] = RwProp("soundVolume")
 
     if TYPE_CHECKING:
@@ -400,10 +411,12 @@ class AirplayDevices(Commands, Items[AirplayDevice]):
 
 
 class Application(Commands, Object):
-    """The application Music."""
+    """The app Music itself."""
 
     airplay_enabled: Prop[bool] = Prop("airplayEnabled")
+    """Whether the AirPlay is enabled."""
     converting: Prop[bool] = Prop("converting")
+    """Whether it is converting."""
     current_airplay_devices: RwProp[ListOf[AirplayDevice]] = RwProp("currentAirPlayDevices")
     current_encoder: RwOne[ReplaceableEncoder] = RwOne("currentEncoder", "encoder")
     current_eq_preset: RwOne[ReplaceableEqPreset] = RwOne("currentEQPreset", "EQ preset")
@@ -413,20 +426,28 @@ class Application(Commands, Object):
     current_track: One[Track] = One("currentTrack", "track")
     current_visual: RwOne[ReplaceableVisual] = RwOne("currentVisual", "visual")
     eq_enabled: RwProp[bool] = RwProp("eqEnabled")
+    """Whether the EQ is enabled."""
     fixed_indexing: RwProp[bool] = RwProp("fixedIndexing")
+    """Whether it is fixed indexing."""
     frontmost: RwProp[bool] = RwProp("frontmost")
+    """Whether the app is in front."""
     full_screen: RwProp[bool] = RwProp("fullScreen")
+    """Whether it fills the screen."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     mute: RwProp[bool] = RwProp("mute")
+    """Whether it is mute."""
     player_position: RwProp[float] = RwProp("playerPosition")
     player_state: Prop[Epls] = Prop("playerState")
     selection: Prop[Any] = Prop("selection")
     shuffle_enabled: RwProp[bool] = RwProp("shuffleEnabled")
+    """Whether the shuffle is enabled."""
     shuffle_mode: RwProp[Eshm] = RwProp("shuffleMode")
     song_repeat: RwProp[Erpt] = RwProp("songRepeat")
     sound_volume: RwProp[int] = RwProp("soundVolume")
     version: Prop[str] = Prop("version")
     visuals_enabled: RwProp[bool] = RwProp("visualsEnabled")
+    """Whether the visuals are enabled."""
     airplay_devices: Elements[AirplayDevices] = Elements("airplayDevices", "AirPlay device")
     browser_windows: Elements[BrowserWindows] = Elements("browserWindows", "browser window")
     encoders: Elements[Encoders] = Elements("encoders", "encoder")
@@ -448,11 +469,11 @@ class Application(Commands, Object):
         self._command("run")
 
     def quit(self) -> None:
-        """Quit Music. DANGEROUS, ends the app, unsaved work may be lost."""
+        """Quit Music. DANGEROUS, unsaved work may be lost."""
         self._command("quit")
 
     def add(self, target: Sequence[Path], *, to: Specifier | None = None) -> Track:
-        """Add files to the library of Music. Returns the track. MODIFY, makes something new.
+        """Add files to the library of Music. Returns the track. MODIFY.
 
         Args:
             target: Which files to add.
@@ -502,7 +523,7 @@ class Application(Commands, Object):
         self._command("stop")
 
     def open_location(self, target: str | None = None) -> None:
-        """Open a stream or podcast of a URL in Music. MODIFY, opens a URL.
+        """Open a stream or podcast of a URL in Music. MODIFY.
 
         Args:
             target: Which URL to open.
@@ -515,11 +536,12 @@ class Application(Commands, Object):
 
 
 class Artwork(Item):
-    """An artwork of Music."""
+    """Artwork of Music, in playlists and tracks."""
 
     data: RwProp[Any] = RwProp("data")
     description: RwProp[str] = RwProp("description")
     downloaded: Prop[bool] = Prop("downloaded")
+    """Whether it is downloaded."""
     format: Prop[str] = Prop("format")
     kind: RwProp[int] = RwProp("kind")
     raw_data: RwProp[Any] = RwProp("rawData")
@@ -545,30 +567,33 @@ class Artworks(Commands, Items[Artwork]):
 
 
 class Playlist(Item):
-    """A playlist of Music."""
+    """A playlist of Music, in sources."""
 
     description: RwProp[str] = RwProp("description")
     disliked: RwProp[bool] = RwProp("disliked")
+    """Whether it is disliked."""
     duration: Prop[int] = Prop("duration")
     favorited: RwProp[bool] = RwProp("favorited")
+    """Whether it is favorited."""
     parent: One[Playlist] = One("parent", "playlist")
     size: Prop[int] = Prop("size")
     special_kind: Prop[Espk] = Prop("specialKind")
     time: Prop[str] = Prop("time")
     visible: Prop[bool] = Prop("visible")
+    """Whether it can be seen."""
     tracks: Elements[Tracks] = Elements("tracks", "track")
     artworks: Elements[Artworks] = Elements("artworks", "artwork")
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Music to another place. MODIFY, moves.
+        """Move objects of Music to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
     def search(self, *, for_: str, only: Esra | None = None) -> Track:
-        """Search a playlist in Music. Returns the tracks found. SAFE, reads.
+        """Search a playlist in Music. Returns the tracks found. SAFE.
 
         Args:
             for_: The words to look for.
@@ -600,10 +625,11 @@ class Playlists(Commands, Items[Playlist]):
 
 
 class AudioCdPlaylist(Playlist):
-    """An audio CD playlist of Music."""
+    """An audio CD playlist of Music, a kind of playlist, in sources."""
 
     artist: RwProp[str] = RwProp("artist")
     compilation: RwProp[bool] = RwProp("compilation")
+    """Whether it is a compilation."""
     composer: RwProp[str] = RwProp("composer")
     disc_count: RwProp[int] = RwProp("discCount")
     disc_number: RwProp[int] = RwProp("discNumber")
@@ -632,23 +658,27 @@ class AudioCdPlaylists(Commands, Items[AudioCdPlaylist]):
 
 
 class Track(Item):
-    """A track of Music."""
+    """A track of Music, in playlists."""
 
     album: RwProp[str] = RwProp("album")
     album_artist: RwProp[str] = RwProp("albumArtist")
     album_disliked: RwProp[bool] = RwProp("albumDisliked")
+    """Whether the album is disliked."""
     album_favorited: RwProp[bool] = RwProp("albumFavorited")
+    """Whether the album is favorited."""
     album_rating: RwProp[int] = RwProp("albumRating")
     album_rating_kind: Prop[Ertk] = Prop("albumRatingKind")
     artist: RwProp[str] = RwProp("artist")
     bit_rate: Prop[int] = Prop("bitRate")
     bookmark: RwProp[float] = RwProp("bookmark")
     bookmarkable: RwProp[bool] = RwProp("bookmarkable")
+    """Whether it is bookmarkable."""
     bpm: RwProp[int] = RwProp("bpm")
     category: RwProp[str] = RwProp("category")
     cloud_status: Prop[Ecls] = Prop("cloudStatus")
     comment: RwProp[str] = RwProp("comment")
     compilation: RwProp[bool] = RwProp("compilation")
+    """Whether it is a compilation."""
     composer: RwProp[str] = RwProp("composer")
     database_id: Prop[int] = Prop("databaseID")
     date_added: Prop[datetime] = Prop("dateAdded")
@@ -656,23 +686,28 @@ class Track(Item):
     disc_count: RwProp[int] = RwProp("discCount")
     disc_number: RwProp[int] = RwProp("discNumber")
     disliked: RwProp[bool] = RwProp("disliked")
+    """Whether it is disliked."""
     downloader_apple_id: Prop[str] = Prop("downloaderAppleID")
     downloader_name: Prop[str] = Prop("downloaderName")
     duration: Prop[float] = Prop("duration")
     enabled: RwProp[bool] = RwProp("enabled")
+    """Whether it is enabled."""
     episode_id: RwProp[str] = RwProp("episodeID")
     episode_number: RwProp[int] = RwProp("episodeNumber")
     eq: RwProp[str] = RwProp("eq")
     finish: RwProp[float] = RwProp("finish")
     gapless: RwProp[bool] = RwProp("gapless")
+    """Whether it is gapless."""
     genre: RwProp[str] = RwProp("genre")
     grouping: RwProp[str] = RwProp("grouping")
     kind: Prop[str] = Prop("kind")
     long_description: RwProp[str] = RwProp("longDescription")
     favorited: RwProp[bool] = RwProp("favorited")
+    """Whether it is favorited."""
     lyrics: RwProp[str] = RwProp("lyrics")
     media_kind: RwProp[Emdk] = RwProp("mediaKind")
     modification_date: Prop[datetime] = Prop("modificationDate")
+    """When it was changed last, in ISO 8601."""
     movement: RwProp[str] = RwProp("movement")
     movement_count: RwProp[int] = RwProp("movementCount")
     movement_number: RwProp[int] = RwProp("movementNumber")
@@ -686,6 +721,7 @@ class Track(Item):
     sample_rate: Prop[int] = Prop("sampleRate")
     season_number: RwProp[int] = RwProp("seasonNumber")
     shufflable: RwProp[bool] = RwProp("shufflable")
+    """Whether it is shufflable."""
     skipped_count: RwProp[int] = RwProp("skippedCount")
     skipped_date: RwProp[datetime] = RwProp("skippedDate")
     show: RwProp[str] = RwProp("show")
@@ -701,6 +737,7 @@ class Track(Item):
     track_count: RwProp[int] = RwProp("trackCount")
     track_number: RwProp[int] = RwProp("trackNumber")
     unplayed: RwProp[bool] = RwProp("unplayed")
+    """Whether it is unplayed."""
     volume_adjustment: RwProp[int] = RwProp("volumeAdjustment")
     work: RwProp[str] = RwProp("work")
     year: RwProp[int] = RwProp("year")
@@ -727,7 +764,7 @@ class Tracks(Commands, Items[Track]):
 
 
 class AudioCdTrack(Track):
-    """An audio CD track of Music."""
+    """An audio CD track of Music, a kind of track, in audio CD playlists."""
 
     location: Prop[Path] = Prop("location")
 
@@ -755,15 +792,24 @@ class Window(Item):
     """A window of Music."""
 
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     collapseable: Prop[bool] = Prop("collapseable")
+    """Whether it is collapseable."""
     collapsed: RwProp[bool] = RwProp("collapsed")
+    """Whether it is collapsed."""
     full_screen: RwProp[bool] = RwProp("fullScreen")
+    """Whether it fills the screen."""
     position: RwProp[Point] = RwProp("position")
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
 
     if TYPE_CHECKING:
 
@@ -786,7 +832,7 @@ class Windows(Commands, Items[Window]):
 
 
 class BrowserWindow(Window):
-    """A browser window of Music."""
+    """A browser window of Music, a kind of window."""
 
     selection: Prop[Any] = Prop("selection")
     view: RwOne[ReplaceablePlaylist] = RwOne("view", "playlist")
@@ -850,8 +896,10 @@ class EqPreset(Item):
     band_9: RwProp[float] = RwProp("band9")
     band_10: RwProp[float] = RwProp("band10")
     modifiable: Prop[bool] = Prop("modifiable")
+    """Whether it is modifiable."""
     preamp: RwProp[float] = RwProp("preamp")
     update_tracks: RwProp[bool] = RwProp("updateTracks")
+    """Whether to update tracks."""
 
     if TYPE_CHECKING:
 
@@ -874,7 +922,7 @@ class EqPresets(Commands, Items[EqPreset]):
 
 
 class EqWindow(Window):
-    """An EQ window of Music."""
+    """An EQ window of Music, a kind of window."""
 
     if TYPE_CHECKING:
 
@@ -897,12 +945,12 @@ class EqWindows(Commands, Items[EqWindow]):
 
 
 class FileTrack(Track):
-    """A file track of Music."""
+    """A file track of Music, a kind of track."""
 
     location: RwProp[Path] = RwProp("location")
 
     def refresh(self) -> None:
-        """Read the tags of a file track in Music again. MODIFY, changes something."""
+        """Read the tags of a file track in Music again. MODIFY."""
         self._command("refresh", target=self)
 
     if TYPE_CHECKING:
@@ -926,11 +974,14 @@ class FileTracks(Commands, Items[FileTrack]):
 
 
 class UserPlaylist(Playlist):
-    """An user playlist of Music."""
+    """A user playlist of Music, a kind of playlist, in sources."""
 
     shared: RwProp[bool] = RwProp("shared")
+    """Whether it is shared."""
     smart: Prop[bool] = Prop("smart")
+    """Whether it is smart."""
     genius: Prop[bool] = Prop("genius")
+    """Whether it is genius."""
     file_tracks: Elements[FileTracks] = Elements("fileTracks", "file track")
     url_tracks: Elements[UrlTracks] = Elements("urlTracks", "URL track")
     shared_tracks: Elements[SharedTracks] = Elements("sharedTracks", "shared track")
@@ -956,7 +1007,7 @@ class UserPlaylists(Commands, Items[UserPlaylist]):
 
 
 class FolderPlaylist(UserPlaylist):
-    """A folder playlist of Music."""
+    """A folder playlist of Music, a kind of user playlist."""
 
     if TYPE_CHECKING:
 
@@ -964,7 +1015,7 @@ class FolderPlaylist(UserPlaylist):
 
 
 class LibraryPlaylist(Playlist):
-    """A library playlist of Music."""
+    """A library playlist of Music, a kind of playlist, in sources."""
 
     file_tracks: Elements[FileTracks] = Elements("fileTracks", "file track")
     url_tracks: Elements[UrlTracks] = Elements("urlTracks", "URL track")
@@ -991,7 +1042,7 @@ class LibraryPlaylists(Commands, Items[LibraryPlaylist]):
 
 
 class MiniplayerWindow(Window):
-    """A miniplayer window of Music."""
+    """A miniplayer window of Music, a kind of window."""
 
     if TYPE_CHECKING:
 
@@ -1014,7 +1065,7 @@ class MiniplayerWindows(Commands, Items[MiniplayerWindow]):
 
 
 class PlaylistWindow(Window):
-    """A playlist window of Music."""
+    """A playlist window of Music, a kind of window."""
 
     selection: Prop[Any] = Prop("selection")
     view: One[Playlist] = One("view", "playlist")
@@ -1040,7 +1091,7 @@ class PlaylistWindows(Commands, Items[PlaylistWindow]):
 
 
 class RadioTunerPlaylist(Playlist):
-    """A radio tuner playlist of Music."""
+    """A radio tuner playlist of Music, a kind of playlist, in sources."""
 
     url_tracks: Elements[UrlTracks] = Elements("urlTracks", "URL track")
 
@@ -1065,7 +1116,7 @@ class RadioTunerPlaylists(Commands, Items[RadioTunerPlaylist]):
 
 
 class SharedTrack(Track):
-    """A shared track of Music."""
+    """A shared track of Music, a kind of track, in library playlists and user playlists."""
 
     if TYPE_CHECKING:
 
@@ -1127,7 +1178,7 @@ class Sources(Commands, Items[Source]):
 
 
 class SubscriptionPlaylist(Playlist):
-    """A subscription playlist of Music."""
+    """A subscription playlist of Music, a kind of playlist, in sources."""
 
     file_tracks: Elements[FileTracks] = Elements("fileTracks", "file track")
     url_tracks: Elements[UrlTracks] = Elements("urlTracks", "URL track")
@@ -1153,7 +1204,7 @@ class SubscriptionPlaylists(Commands, Items[SubscriptionPlaylist]):
 
 
 class UrlTrack(Track):
-    """An URL track of Music."""
+    """A URL track of Music, a kind of track."""
 
     address: RwProp[str] = RwProp("address")
 
@@ -1178,7 +1229,7 @@ class UrlTracks(Commands, Items[UrlTrack]):
 
 
 class VideoWindow(Window):
-    """A video window of Music."""
+    """A video window of Music, a kind of window."""
 
     if TYPE_CHECKING:
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Element,
     Enum,
     ListOf,
@@ -110,13 +111,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Notes, all of its properties or those named. SAFE, reads.
+    """Read objects of Notes, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -156,20 +157,19 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Notes, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Notes, filtered, with the named properties and references. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -209,13 +209,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Notes, filtered. SAFE, reads.
+    """Count objects of one class in Notes, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -246,13 +246,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Notes. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Notes. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -281,9 +281,9 @@ def set(
     """Change properties of an object of Notes. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -298,7 +298,7 @@ def set(
     example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
-    """Open files or objects in Notes. MODIFY, opens a document.
+    """Open files or objects in Notes. MODIFY.
 
     Args:
         target: Which files to open.
@@ -322,11 +322,11 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of Notes. MODIFY, closes, unsaved work may be lost.
+    """Close documents or windows of Notes. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which documents or windows.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -345,7 +345,7 @@ def close(
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
 ) -> None:
-    """Save documents of Notes. MODIFY, writes a file.
+    """Save documents, windows or attachments of Notes. MODIFY, writes a file.
 
     Args:
         target: Which documents, windows or attachments.
@@ -371,11 +371,11 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print files or objects with Notes. MODIFY, prints.
+    """Print files or objects with Notes. MODIFY.
 
     Args:
         target: Which documents, windows or files to print.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
     return APP.call(
@@ -391,10 +391,10 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit Notes. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit Notes. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -408,7 +408,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "notes[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Notes. DANGEROUS, deletes.
+    """Delete objects of Notes. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -433,12 +433,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate objects of Notes. MODIFY, makes a copy.
+    """Duplicate objects of Notes. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -453,7 +453,7 @@ def duplicate(
     example={"target": "notes[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Say whether an object exists in Notes. SAFE, reads.
+    """Say whether an object exists in Notes. SAFE.
 
     Args:
         target: Which object.
@@ -474,11 +474,11 @@ def exists(target: Ref) -> bool:
     example={"target": "notes[0]", "to": "folders[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move objects of Notes to another place. MODIFY, moves.
+    """Move objects of Notes to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -538,7 +538,7 @@ def show(target: Ref, *, separately: bool | None = None) -> Ref:
     example={"name": "example"},
 )
 def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) -> Ref:
-    """Make a note in Notes, in a folder or where Notes puts new ones. MODIFY, makes something new.
+    """Make a note in Notes, in a folder or where Notes puts new ones. MODIFY.
 
     Args:
         name: The name of the new note.
@@ -562,7 +562,7 @@ def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) 
     bind={"element": "note", "of": "$folder", "properties": ["name", "modification date"]},
 )
 def list_notes(*, folder: Ref | None = None) -> ListOf[Mapping[str, Any]]:
-    """List the notes of a folder, or all of them. SAFE, reads.
+    """List the notes of a folder, or all of them. SAFE.
 
     Args:
         folder: The folder to look in.
@@ -589,7 +589,7 @@ def list_notes(*, folder: Ref | None = None) -> ListOf[Mapping[str, Any]]:
     example={"text": "example"},
 )
 def find_notes(text: str) -> ListOf[Mapping[str, Any]]:
-    """List the notes whose text contains some words. SAFE, reads.
+    """List the notes whose text contains some words. SAFE.
 
     Args:
         text: The words to look for.
@@ -612,7 +612,7 @@ def find_notes(text: str) -> ListOf[Mapping[str, Any]]:
     example={"note": "notes[0]"},
 )
 def read_note(note: Ref) -> Any:
-    """Return the name and the plain text of a note. SAFE, reads.
+    """Return the name and the plain text of a note. SAFE.
 
     Args:
         note: Which note to read.
@@ -632,7 +632,7 @@ def read_note(note: Ref) -> Any:
     bind={"element": "folder", "properties": ["name", "shared"]},
 )
 def list_folders() -> ListOf[Mapping[str, Any]]:
-    """List the folders of Notes. SAFE, reads.
+    """List the folders of Notes. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -652,7 +652,7 @@ def list_folders() -> ListOf[Mapping[str, Any]]:
     example={"name": "example"},
 )
 def make_folder(name: str) -> Ref:
-    """Make a folder in Notes. MODIFY, makes something new.
+    """Make a folder in Notes. MODIFY.
 
     Args:
         name: The name of the new folder.
@@ -678,7 +678,7 @@ def write_note(note: Ref, *, body: str) -> None:
     """Replace the text of a note. DANGEROUS, sets body.
 
     Args:
-        note: Which note to change.
+        note: Which note.
         body: HTML or plain text, all of it.
     """
     return APP.call(write_note, note=note, body=body)
@@ -699,8 +699,8 @@ def write_note(note: Ref, *, body: str) -> None:
     },
     example={"since": "2026-03-01T09:30:00Z"},
 )
-def recent_notes(since: str) -> ListOf[Mapping[str, Any]]:
-    """List the notes that were changed since a time. SAFE, reads.
+def recent_notes(since: DateOrText) -> ListOf[Mapping[str, Any]]:
+    """List the notes that were changed since a time. SAFE.
 
     Args:
         since: The start of the time.
@@ -723,7 +723,7 @@ def recent_notes(since: str) -> ListOf[Mapping[str, Any]]:
     example={"note": "notes[0]", "folder": "folders[0]"},
 )
 def move_note(note: Ref, *, folder: Ref) -> None:
-    """Move a note to a folder. MODIFY, moves.
+    """Move a note to a folder. MODIFY.
 
     Args:
         note: Which note to move.
@@ -743,7 +743,7 @@ def move_note(note: Ref, *, folder: Ref) -> None:
     bind={"element": "note", "of": "$folder"},
 )
 def count_notes(*, folder: Ref | None = None) -> int:
-    """Count the notes of a folder, or all of them. SAFE, reads.
+    """Count the notes of a folder, or all of them. SAFE.
 
     Args:
         folder: The folder to look in.
@@ -868,33 +868,32 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'notes[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as notes[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -902,10 +901,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Class of the objects"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -915,15 +914,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as notes[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as notes[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
-        '~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -934,30 +932,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or attachments, '
         'such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}, '
+        'print, absolute path or ~"}, '
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
@@ -968,8 +965,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "duplicate": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as notes[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as folders[0]"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -983,7 +980,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "move": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as notes[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}'
+        '"to": {"type": "string", "description": "The new place, such as folders[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "open_note_location": Schema(
@@ -1039,7 +1036,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "write_note": Schema(
         '{"type": "object", "properties": {'
-        '"note": {"type": "string", "description": "Which note to change, such as notes[0]"}, '
+        '"note": {"type": "string", "description": "Which note, such as notes[0]"}, '
         '"body": {"type": "string", "description": "HTML or plain text, all of it"}'
         '}, "required": ["note", "body"], "additionalProperties": false}',
     ),

@@ -103,16 +103,16 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Notes. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of Notes. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: SaveableFileFormat | None = None) -> None:
-        """Save documents of Notes. MODIFY, writes a file.
+        """Save documents, windows or attachments of Notes. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -123,10 +123,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Notes. MODIFY, prints.
+        """Print files or objects with Notes. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -134,34 +134,36 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Notes. DANGEROUS, deletes."""
+        """Delete objects of Notes. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Notes. MODIFY, makes a copy.
+        """Duplicate objects of Notes. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Notes to another place. MODIFY, moves.
+        """Move objects of Notes to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
-    """The application Notes."""
+    """The app Notes itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     default_account: RwOne[ReplaceableAccount] = RwOne("defaultAccount", "account")
     selection: RwProp[ListOf[Note]] = RwProp("selection")
@@ -173,7 +175,7 @@ class Application(Commands, Object):
     attachments: Elements[Attachments] = Elements("attachments", "attachment")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Notes. MODIFY, opens a document.
+        """Open files or objects in Notes. MODIFY.
 
         Args:
             target: Which files to open.
@@ -184,10 +186,10 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Notes. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Notes. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
@@ -208,7 +210,9 @@ class Document(Commands, Object):
     """A document of Notes."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
 
     if TYPE_CHECKING:
@@ -235,16 +239,27 @@ class Window(Commands, Object):
     """A window of Notes."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
 
     if TYPE_CHECKING:
@@ -272,8 +287,11 @@ class Account(Commands, Object):
 
     default_folder: RwOne[ReplaceableFolder] = RwOne("defaultFolder", "folder")
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     upgraded: Prop[bool] = Prop("upgraded")
+    """Whether it is upgraded."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     folders: Elements[Folders] = Elements("folders", "folder")
     notes: Elements[Notes] = Elements("notes", "note")
 
@@ -309,11 +327,14 @@ class Accounts(Commands, Items[Account]):
 
 
 class Folder(Commands, Object):
-    """A folder of Notes."""
+    """A folder of Notes, in accounts and folders."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     shared: Prop[bool] = Prop("shared")
+    """Whether it is shared."""
     container: Prop[Account | Folder] = Prop("container")
     folders: Elements[Folders] = Elements("folders", "folder")
     notes: Elements[Notes] = Elements("notes", "note")
@@ -350,17 +371,23 @@ class Folders(Commands, Items[Folder]):
 
 
 class Note(Commands, Object):
-    """A note of Notes."""
+    """A note, in accounts and folders."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     container: One[Folder] = One("container", "folder")
     body: RwProp[str] = RwProp("body")
     plaintext: Prop[str] = Prop("plaintext")
     creation_date: Prop[datetime] = Prop("creationDate")
+    """When it was made, in ISO 8601."""
     modification_date: Prop[datetime] = Prop("modificationDate")
+    """When it was changed last, in ISO 8601."""
     password_protected: Prop[bool] = Prop("passwordProtected")
+    """Whether a password protects it."""
     shared: Prop[bool] = Prop("shared")
+    """Whether it is shared."""
     attachments: Elements[Attachments] = Elements("attachments", "attachment")
 
     def show(self, *, separately: bool | None = None) -> Account | Folder | Note | Attachment:
@@ -395,16 +422,21 @@ class Notes(Commands, Items[Note]):
 
 
 class Attachment(Commands, Object):
-    """An attachment of Notes."""
+    """An attachment of Notes, in notes."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     container: One[Note] = One("container", "note")
     content_identifier: Prop[str] = Prop("contentIdentifier")
     creation_date: Prop[datetime] = Prop("creationDate")
+    """When it was made, in ISO 8601."""
     modification_date: Prop[datetime] = Prop("modificationDate")
+    """When it was changed last, in ISO 8601."""
     url: Prop[str] = Prop("url")
     shared: Prop[bool] = Prop("shared")
+    """Whether it is shared."""
     contents: RwProp[Path] = RwProp("contents")
 
     def show(self, *, separately: bool | None = None) -> Account | Folder | Note | Attachment:

@@ -180,13 +180,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Numbers, all of its properties or those named. SAFE, reads.
+    """Read objects of Numbers, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -226,20 +226,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Numbers, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Numbers, filtered, with the named properties and references.
+    SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -279,13 +279,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Numbers, filtered. SAFE, reads.
+    """Count objects of one class in Numbers, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -315,13 +315,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Numbers. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Numbers. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -350,9 +350,9 @@ def set(
     """Change properties of an object of Numbers. SAFE to MODIFY, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -367,7 +367,7 @@ def set(
     example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
-    """Open files or objects in Numbers. MODIFY, opens a document.
+    """Open files or objects in Numbers. MODIFY.
 
     Args:
         target: Which files to open.
@@ -391,11 +391,11 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of Numbers. MODIFY, closes, unsaved work may be lost.
+    """Close documents or windows of Numbers. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which documents or windows.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -414,7 +414,7 @@ def close(
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
 ) -> None:
-    """Save documents of Numbers. MODIFY, writes a file.
+    """Save documents or windows of Numbers. MODIFY, writes a file.
 
     Args:
         target: Which documents or windows.
@@ -440,11 +440,11 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print files or objects with Numbers. MODIFY, prints.
+    """Print files or objects with Numbers. MODIFY.
 
     Args:
         target: Which documents, windows or files to print.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
     return APP.call(
@@ -460,10 +460,10 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit Numbers. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit Numbers. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -477,7 +477,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "documents[0].sheets[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Numbers. DANGEROUS, deletes.
+    """Delete objects of Numbers. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -501,12 +501,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate objects of Numbers. MODIFY, makes a copy.
+    """Duplicate objects of Numbers. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -521,7 +521,7 @@ def duplicate(
     example={"target": "documents[0].sheets[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Say whether an object exists in Numbers. SAFE, reads.
+    """Say whether an object exists in Numbers. SAFE.
 
     Args:
         target: Which object.
@@ -542,11 +542,11 @@ def exists(target: Ref) -> bool:
     example={"target": "documents[0].sheets[0]", "to": "documents[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move objects of Numbers to another place. MODIFY, moves.
+    """Move objects of Numbers to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -577,7 +577,7 @@ def clear(target: Ref) -> None:
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def merge(target: Ref) -> None:
-    """Merge the cells of a range in Numbers into one. MODIFY, changes something.
+    """Merge the cells of a range in Numbers into one. MODIFY.
 
     Args:
         target: Which range.
@@ -602,7 +602,7 @@ def merge(target: Ref) -> None:
 def sort(
     target: Ref, *, by: Ref, direction: Nmsd | None = None, in_rows: Ref | None = None
 ) -> None:
-    """Sort a table in Numbers by a column. MODIFY, changes something.
+    """Sort a table in Numbers by a column. MODIFY.
 
     Args:
         target: Which table.
@@ -622,7 +622,7 @@ def sort(
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def unmerge(target: Ref) -> None:
-    """Split the merged cells of a range in Numbers. MODIFY, changes something.
+    """Split the merged cells of a range in Numbers. MODIFY.
 
     Args:
         target: Which range.
@@ -639,7 +639,7 @@ def unmerge(target: Ref) -> None:
     example={"target": "documents[0].activeSheet.tables[0]"},
 )
 def transpose(target: Ref) -> None:
-    """Exchange the rows and columns of a table in Numbers. MODIFY, changes something.
+    """Exchange the rows and columns of a table in Numbers. MODIFY.
 
     Args:
         target: Which table.
@@ -661,13 +661,13 @@ def transpose(target: Ref) -> None:
 def export(
     target: Ref, *, to: str, as_: ExportFormat, with_properties: Mapping[str, Any] | None = None
 ) -> None:
-    """Export a document of Numbers to a file. MODIFY, makes something new.
+    """Export a document of Numbers to a file. MODIFY.
 
     Args:
         target: Which document.
         to: Where to export.
         as_: The file format to write.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
     """
     return APP.call(export, target=target, to=to, as_=as_, with_properties=with_properties)
 
@@ -683,7 +683,7 @@ def export(
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_column_after(target: Ref) -> Ref:
-    """Add a column after a range in Numbers. Returns an object. MODIFY, makes something new.
+    """Add a column after a range in Numbers. Returns an object. MODIFY.
 
     Args:
         target: Which range.
@@ -705,7 +705,7 @@ def add_column_after(target: Ref) -> Ref:
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_column_before(target: Ref) -> Ref:
-    """Add a column before a range in Numbers. Returns an object. MODIFY, makes something new.
+    """Add a column before a range in Numbers. Returns an object. MODIFY.
 
     Args:
         target: Which range.
@@ -727,7 +727,7 @@ def add_column_before(target: Ref) -> Ref:
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_row_above(target: Ref) -> Ref:
-    """Add a row above a range in Numbers. Returns an object. MODIFY, makes something new.
+    """Add a row above a range in Numbers. Returns an object. MODIFY.
 
     Args:
         target: Which range.
@@ -749,7 +749,7 @@ def add_row_above(target: Ref) -> Ref:
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_row_below(target: Ref) -> Ref:
-    """Add a row below a range in Numbers. Returns an object. MODIFY, makes something new.
+    """Add a row below a range in Numbers. Returns an object. MODIFY.
 
     Args:
         target: Which range.
@@ -786,7 +786,7 @@ def remove(target: Ref) -> None:
     bind={"element": "document", "properties": ["name", "modified"]},
 )
 def list_documents() -> ListOf[Mapping[str, Any]]:
-    """List the open documents of Numbers. SAFE, reads.
+    """List the open documents of Numbers. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -806,7 +806,7 @@ def list_documents() -> ListOf[Mapping[str, Any]]:
     example={"document": "documents[0]"},
 )
 def list_sheets(document: Ref) -> ListOf[Mapping[str, Any]]:
-    """List the sheets of a document. SAFE, reads.
+    """List the sheets of a document. SAFE.
 
     Args:
         document: The document to look in.
@@ -829,7 +829,7 @@ def list_sheets(document: Ref) -> ListOf[Mapping[str, Any]]:
     example={"sheet": "documents[0].sheets[0]"},
 )
 def list_tables(sheet: Ref) -> ListOf[Mapping[str, Any]]:
-    """List the tables of a sheet. SAFE, reads.
+    """List the tables of a sheet. SAFE.
 
     Args:
         sheet: The sheet to look in.
@@ -852,7 +852,7 @@ def list_tables(sheet: Ref) -> ListOf[Mapping[str, Any]]:
     example={"cell": "documents[0].activeSheet.tables[0].cells[0]"},
 )
 def read_cell(cell: Ref) -> Any:
-    """Return value and formula of a cell. SAFE, reads.
+    """Return value and formula of a cell. SAFE.
 
     Args:
         cell: Reference such as documents 0 .sheets 0 .tables 0 .cells B2 .
@@ -897,7 +897,7 @@ def write_cell(cell: Ref, *, value: str | float) -> None:
     example={"table": "documents[0].activeSheet.tables[0]"},
 )
 def list_cells(table: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
-    """List the cells of a table with their values. SAFE, reads.
+    """List the cells of a table with their values. SAFE.
 
     Args:
         table: The table to look in.
@@ -921,7 +921,7 @@ def list_cells(table: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, A
     example={"table": "documents[0].activeSheet.tables[0]"},
 )
 def count_rows(table: Ref) -> int:
-    """Count the rows of a table. SAFE, reads.
+    """Count the rows of a table. SAFE.
 
     Args:
         table: The table to look in.
@@ -944,10 +944,10 @@ def count_rows(table: Ref) -> int:
     example={"row": "documents[0].activeSheet.tables[0].rows[0]"},
 )
 def add_row(row: Ref) -> Ref:
-    """Add an empty row below a row. MODIFY, makes something new.
+    """Add an empty row below a row. MODIFY.
 
     Args:
-        row: Which row to run add_row_below.
+        row: Which row to add a row below.
 
     Returns:
         The answer, an object.
@@ -968,7 +968,7 @@ def add_row(row: Ref) -> Ref:
     example={"document": "documents[0]", "name": "example"},
 )
 def add_sheet(document: Ref, *, name: str) -> Ref:
-    """Add a sheet to a document. MODIFY, makes something new.
+    """Add a sheet to a document. MODIFY.
 
     Args:
         document: The document to put it in.
@@ -992,11 +992,11 @@ def add_sheet(document: Ref, *, name: str) -> Ref:
     example={"document": "documents[0]", "file": "~/Documents/example.txt"},
 )
 def export_pdf(document: Ref, *, file: str) -> None:
-    """Export a document as a PDF file. MODIFY, makes something new.
+    """Export a document as a PDF file. MODIFY.
 
     Args:
         document: Which document to export.
-        file: The file to put it in.
+        file: The file to write, absolute path or .
     """
     return APP.call(export_pdf, document=document, file=file)
 
@@ -1286,37 +1286,35 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'documents[0].sheets[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
-        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Class of the '
-        'objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
-        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Class of the '
-        'objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1325,11 +1323,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
-        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Class of the '
-        'objects"}, '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1339,15 +1336,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as documents[0].sheets[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as documents[0].sheets[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
-        '~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1358,30 +1354,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["Numbers"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}, '
+        'print, absolute path or ~"}, '
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
@@ -1394,8 +1389,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'documents[0].sheets[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as documents[0]"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -1410,7 +1405,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'documents[0].sheets[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as documents[0]"}'
+        '"to": {"type": "string", "description": "The new place, such as documents[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "clear": Schema(
@@ -1444,11 +1439,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "export": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which document, such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Where to export, an absolute path or ~"}, '
+        '"to": {"type": "string", "description": "Where to export, absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"], "description": "The file format to write"}, '
         '"with_properties": {"type": "object", "properties": {"exclude_summary_worksheet": {"type": "boolean"}, "password": {"type": "string"}, '
         '"password_hint": {"type": "string"}, "image_quality": {"type": "string", "enum": ["Good", "Better", "Best"]}}, "additionalProperties": false, '
-        '"description": "Settings to use, by name"}'
+        '"description": "Settings, by name"}'
         '}, "required": ["target", "to", "as_"], "additionalProperties": false}',
     ),
     "add_column_after": Schema(
@@ -1529,7 +1524,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_row": Schema(
         '{"type": "object", "properties": {'
-        '"row": {"type": "string", "description": "Which row to run add_row_below, such as documents[0].activeSheet.tables[0].rows[0]"}'
+        '"row": {"type": "string", "description": "Which row to add a row below, such as documents[0].activeSheet.tables[0].rows[0]"}'
         '}, "required": ["row"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1547,7 +1542,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "export_pdf": Schema(
         '{"type": "object", "properties": {'
         '"document": {"type": "string", "description": "Which document to export, such as documents[0]"}, '
-        '"file": {"type": "string", "description": "The file to put it in, an absolute path or ~"}'
+        '"file": {"type": "string", "description": "The file to write, absolute path or ~"}'
         '}, "required": ["document", "file"], "additionalProperties": false}',
     ),
 }

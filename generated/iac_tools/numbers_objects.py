@@ -234,16 +234,16 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Numbers. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of Numbers. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: SaveableFileFormat | None = None) -> None:
-        """Save documents of Numbers. MODIFY, writes a file.
+        """Save documents or windows of Numbers. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -254,10 +254,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Numbers. MODIFY, prints.
+        """Print files or objects with Numbers. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -265,41 +265,43 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Numbers. DANGEROUS, deletes."""
+        """Delete objects of Numbers. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Numbers. MODIFY, makes a copy.
+        """Duplicate objects of Numbers. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Numbers to another place. MODIFY, moves.
+        """Move objects of Numbers to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
-    """The application Numbers."""
+    """The app Numbers itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
     templates: Elements[Templates] = Elements("templates", "template")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Numbers. MODIFY, opens a document.
+        """Open files or objects in Numbers. MODIFY.
 
         Args:
             target: Which files to open.
@@ -310,10 +312,10 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Numbers. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Numbers. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
@@ -326,9 +328,12 @@ class Document(Commands, Object):
     """A document of Numbers."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     document_template: One[Template] = One("documentTemplate", "template")
     active_sheet: RwOne[ReplaceableSheet] = RwOne("activeSheet", "sheet")
     sheets: Elements[Sheets] = Elements("sheets", "sheet")
@@ -336,12 +341,12 @@ class Document(Commands, Object):
     def export(
         self, *, to: Path, as_: ExportFormat, with_properties: ExportOptions | None = None
     ) -> None:
-        """Export a document of Numbers to a file. MODIFY, makes something new.
+        """Export a document of Numbers to a file. MODIFY.
 
         Args:
             to: Where to export.
             as_: The file format to write.
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
         """
         self._command("export", target=self, to=to, as_=as_, with_properties=with_properties)
 
@@ -369,16 +374,27 @@ class Window(Commands, Object):
     """A window of Numbers."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
 
     if TYPE_CHECKING:
@@ -402,7 +418,7 @@ class Windows(Commands, Items[Window]):
 
 
 class RichText(Commands, Object):
-    """A rich text of Numbers."""
+    """Rich text of Numbers."""
 
     color: RwProp[Color] = RwProp("color")
     font: RwProp[str] = RwProp("font")
@@ -417,7 +433,7 @@ class RichText(Commands, Object):
 
 
 class Character(TextObject, RichText):
-    """A character of Numbers."""
+    """A character of Numbers, a kind of rich text, in rich texts, paragraphs and words."""
 
 
 class Characters(Commands, Items[Character]):
@@ -436,7 +452,7 @@ class Characters(Commands, Items[Character]):
 
 
 class Paragraph(TextObject, RichText):
-    """A paragraph of Numbers."""
+    """A paragraph of Numbers, a kind of rich text, in rich texts."""
 
 
 class Paragraphs(Commands, Items[Paragraph]):
@@ -455,7 +471,7 @@ class Paragraphs(Commands, Items[Paragraph]):
 
 
 class Word(TextObject, RichText):
-    """A word of Numbers."""
+    """A word of Numbers, a kind of rich text, in rich texts and paragraphs."""
 
 
 class Words(Commands, Items[Word]):
@@ -493,10 +509,11 @@ class IworkContainer(Commands, Object):
 
 
 class IworkItem(Commands, Object):
-    """An iWork item of Numbers."""
+    """An iWork item of Numbers, in iWork containers."""
 
     height: RwProp[int] = RwProp("height")
     locked: RwProp[bool] = RwProp("locked")
+    """Whether it is locked."""
     parent: One[IworkContainer] = One("parent", "iWork container")
     position: RwProp[Point] = RwProp("position")
     width: RwProp[int] = RwProp("width")
@@ -522,7 +539,7 @@ class IworkItems(Commands, Items[IworkItem]):
 
 
 class AudioClip(IworkItem):
-    """An audio clip of Numbers."""
+    """An audio clip of Numbers, a kind of iWork item, in iWork containers."""
 
     file_name: RwProp[Path | str] = RwProp("fileName")
     clip_volume: RwProp[int] = RwProp("clipVolume")
@@ -549,11 +566,12 @@ class AudioClips(Commands, Items[AudioClip]):
 
 
 class Shape(IworkItem):
-    """A shape of Numbers."""
+    """A shape of Numbers, a kind of iWork item, in iWork containers."""
 
     background_fill_type: Prop[ItemFillOptions] = Prop("backgroundFillType")
     object_text: RwProp[RichText | str] = RwProp("objectText")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     opacity: RwProp[int] = RwProp("opacity")
@@ -579,7 +597,7 @@ class Shapes(Commands, Items[Shape]):
 
 
 class Chart(IworkItem):
-    """A chart of Numbers."""
+    """A chart of Numbers, a kind of iWork item, in iWork containers."""
 
     if TYPE_CHECKING:
 
@@ -602,13 +620,14 @@ class Charts(Commands, Items[Chart]):
 
 
 class Image(IworkItem):
-    """An image of Numbers."""
+    """An image of Numbers, a kind of iWork item, in iWork containers."""
 
     description: RwProp[str] = RwProp("description")
     file: Prop[Path] = Prop("file")
     file_name: RwProp[Path | str] = RwProp("fileName")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -633,7 +652,7 @@ class Images(Commands, Items[Image]):
 
 
 class Group(IworkContainer):
-    """A group of Numbers."""
+    """A group of Numbers, a kind of iWork container, in iWork containers."""
 
     height: RwProp[int] = RwProp("height")
     parent: One[IworkContainer] = One("parent", "iWork container")
@@ -662,10 +681,11 @@ class Groups(Commands, Items[Group]):
 
 
 class Line(IworkItem):
-    """A line of Numbers."""
+    """A line of Numbers, a kind of iWork item, in iWork containers."""
 
     end_point: RwProp[Point] = RwProp("endPoint")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     start_point: RwProp[Point] = RwProp("startPoint")
@@ -691,12 +711,13 @@ class Lines(Commands, Items[Line]):
 
 
 class Movie(IworkItem):
-    """A movie of Numbers."""
+    """A movie of Numbers, a kind of iWork item, in iWork containers."""
 
     file_name: RwProp[Path | str] = RwProp("fileName")
     movie_volume: RwProp[int] = RwProp("movieVolume")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     repetition_method: RwProp[PlaybackRepetitionMethod] = RwProp("repetitionMethod")
     rotation: RwProp[int] = RwProp("rotation")
@@ -722,9 +743,10 @@ class Movies(Commands, Items[Movie]):
 
 
 class Table(IworkItem):
-    """A table of Numbers."""
+    """A table of Numbers, a kind of iWork item, in iWork containers."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     cell_range: One[Range] = One("cellRange", "range")
     selection_range: RwOne[ReplaceableRange] = RwOne("selectionRange", "range")
     row_count: RwProp[int] = RwProp("rowCount")
@@ -733,8 +755,11 @@ class Table(IworkItem):
     header_column_count: RwProp[int] = RwProp("headerColumnCount")
     footer_row_count: RwProp[int] = RwProp("footerRowCount")
     filtered: RwProp[bool] = RwProp("filtered")
+    """Whether it is filtered."""
     header_rows_frozen: RwProp[bool] = RwProp("headerRowsFrozen")
+    """Whether the header rows are frozen."""
     header_columns_frozen: RwProp[bool] = RwProp("headerColumnsFrozen")
+    """Whether the header columns are frozen."""
     cells: Elements[Cells] = Elements("cells", "cell")
     rows: Elements[Rows_] = Elements("rows", "row")
     columns: Elements[Columns] = Elements("columns", "column")
@@ -743,7 +768,7 @@ class Table(IworkItem):
     def sort(
         self, *, by: Column, direction: Nmsd | None = None, in_rows: Range | None = None
     ) -> None:
-        """Sort a table in Numbers by a column. MODIFY, changes something.
+        """Sort a table in Numbers by a column. MODIFY.
 
         Args:
             by: Which column to sort by.
@@ -753,7 +778,7 @@ class Table(IworkItem):
         self._command("sort", target=self, by=by, direction=direction, in_rows=in_rows)
 
     def transpose(self) -> None:
-        """Exchange the rows and columns of a table in Numbers. MODIFY, changes something."""
+        """Exchange the rows and columns of a table in Numbers. MODIFY."""
         self._command("transpose", target=self)
 
     if TYPE_CHECKING:
@@ -777,12 +802,13 @@ class Tables(Commands, Items[Table]):
 
 
 class TextItem(IworkItem):
-    """A text item of Numbers."""
+    """A text item of Numbers, a kind of iWork item, in iWork containers."""
 
     background_fill_type: Prop[ItemFillOptions] = Prop("backgroundFillType")
     object_text: RwProp[RichText | str] = RwProp("objectText")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
+    """Whether the reflection is showing."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -807,15 +833,17 @@ class TextItems(Commands, Items[TextItem]):
 
 
 class Range(Commands, Object):
-    """A range of Numbers."""
+    """A range of Numbers, in tables."""
 
     font_name: RwProp[str] = RwProp("fontName")
     font_size: RwProp[float] = RwProp("fontSize")
     format: RwProp[Nmct] = RwProp("format")
     alignment: RwProp[Taht] = RwProp("alignment")
     name: Prop[str] = Prop("name")
+    """Its name."""
     text_color: RwProp[Color] = RwProp("textColor")
     text_wrap: RwProp[bool] = RwProp("textWrap")
+    """Whether the text wrap is on."""
     background_color: RwProp[Color] = RwProp("backgroundColor")
     vertical_alignment: RwProp[Tavt] = RwProp("verticalAlignment")
     cells: Elements[Cells] = Elements("cells", "cell")
@@ -827,15 +855,15 @@ class Range(Commands, Object):
         self._command("clear", target=self)
 
     def merge(self) -> None:
-        """Merge the cells of a range in Numbers into one. MODIFY, changes something."""
+        """Merge the cells of a range in Numbers into one. MODIFY."""
         self._command("merge", target=self)
 
     def unmerge(self) -> None:
-        """Split the merged cells of a range in Numbers. MODIFY, changes something."""
+        """Split the merged cells of a range in Numbers. MODIFY."""
         self._command("unmerge", target=self)
 
     def add_column_after(self) -> Any:
-        """Add a column after a range in Numbers. Returns an object. MODIFY, makes something new.
+        """Add a column after a range in Numbers. Returns an object. MODIFY.
 
         Returns:
             The answer, an object.
@@ -843,7 +871,7 @@ class Range(Commands, Object):
         return self._answer("add_column_after", target=self)
 
     def add_column_before(self) -> Any:
-        """Add a column before a range in Numbers. Returns an object. MODIFY, makes something new.
+        """Add a column before a range in Numbers. Returns an object. MODIFY.
 
         Returns:
             The answer, an object.
@@ -851,7 +879,7 @@ class Range(Commands, Object):
         return self._answer("add_column_before", target=self)
 
     def add_row_above(self) -> Any:
-        """Add a row above a range in Numbers. Returns an object. MODIFY, makes something new.
+        """Add a row above a range in Numbers. Returns an object. MODIFY.
 
         Returns:
             The answer, an object.
@@ -859,7 +887,7 @@ class Range(Commands, Object):
         return self._answer("add_row_above", target=self)
 
     def add_row_below(self) -> Any:
-        """Add a row below a range in Numbers. Returns an object. MODIFY, makes something new.
+        """Add a row below a range in Numbers. Returns an object. MODIFY.
 
         Returns:
             The answer, an object.
@@ -891,7 +919,7 @@ class Ranges(Commands, Items[Range]):
 
 
 class Cell(Range):
-    """A cell of Numbers."""
+    """A cell of Numbers, a kind of range, in tables and ranges."""
 
     column: One[Column] = One("column", "column")
     row: One[Row] = One("row", "row")
@@ -920,7 +948,7 @@ class Cells(Commands, Items[Cell]):
 
 
 class Row(Range):
-    """A row of Numbers."""
+    """A row of Numbers, a kind of range, in tables and ranges."""
 
     address: Prop[int] = Prop("address")
     height: RwProp[float] = RwProp("height")
@@ -946,7 +974,7 @@ class Rows_(Commands, Items[Row]):
 
 
 class Column(Range):
-    """A column of Numbers."""
+    """A column of Numbers, a kind of range, in tables and ranges."""
 
     address: Prop[int] = Prop("address")
     width: RwProp[float] = RwProp("width")
@@ -972,9 +1000,10 @@ class Columns(Commands, Items[Column]):
 
 
 class Sheet(IworkContainer):
-    """A sheet of Numbers."""
+    """A sheet of Numbers, a kind of iWork container, in documents."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
 
     if TYPE_CHECKING:
 
@@ -1000,7 +1029,9 @@ class Template(Commands, Object):
     """A template of Numbers."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     name: Prop[str] = Prop("name")
+    """Its name."""
 
     if TYPE_CHECKING:
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Element,
     Enum,
     ListOf,
@@ -111,13 +112,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Reminders, all of its properties or those named. SAFE, reads.
+    """Read objects of Reminders, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -157,20 +158,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Reminders, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Reminders, filtered, with the named properties and references.
+    SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -210,13 +211,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Reminders, filtered. SAFE, reads.
+    """Count objects of one class in Reminders, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -247,13 +248,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Reminders. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Reminders. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -282,9 +283,9 @@ def set(
     """Change properties of an object of Reminders. SAFE to MODIFY, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -299,7 +300,7 @@ def set(
     example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
-    """Open files or objects in Reminders. MODIFY, opens a document.
+    """Open files or objects in Reminders. MODIFY.
 
     Args:
         target: Which files to open.
@@ -323,11 +324,11 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of Reminders. MODIFY, closes, unsaved work may be lost.
+    """Close documents or windows of Reminders. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which documents or windows.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -346,7 +347,7 @@ def close(
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
 ) -> None:
-    """Save documents of Reminders. MODIFY, writes a file.
+    """Save documents or windows of Reminders. MODIFY, writes a file.
 
     Args:
         target: Which documents or windows.
@@ -372,11 +373,11 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print files or objects with Reminders. MODIFY, prints.
+    """Print files or objects with Reminders. MODIFY.
 
     Args:
         target: Which documents, windows or files to print.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
     return APP.call(
@@ -392,10 +393,10 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit Reminders. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit Reminders. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -409,7 +410,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "reminders[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Reminders. DANGEROUS, deletes.
+    """Delete objects of Reminders. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -434,12 +435,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate objects of Reminders. MODIFY, makes a copy.
+    """Duplicate objects of Reminders. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -454,7 +455,7 @@ def duplicate(
     example={"target": "reminders[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Say whether an object exists in Reminders. SAFE, reads.
+    """Say whether an object exists in Reminders. SAFE.
 
     Args:
         target: Which object.
@@ -475,11 +476,11 @@ def exists(target: Ref) -> bool:
     example={"target": "reminders[0]", "to": "lists[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move objects of Reminders to another place. MODIFY, moves.
+    """Move objects of Reminders to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -521,7 +522,7 @@ def show(target: Ref) -> Ref:
     },
 )
 def list_open(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
-    """List the reminders that are not completed, of one list or all. SAFE, reads.
+    """List the reminders that are not completed, of one list or all. SAFE.
 
     Args:
         list: The list to look in.
@@ -551,9 +552,9 @@ def list_open(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
     example={"name": "example"},
 )
 def make_reminder(
-    name: str, *, body: str | None = None, due: str | None = None, list: Ref | None = None
+    name: str, *, body: str | None = None, due: DateOrText | None = None, list: Ref | None = None
 ) -> Ref:
-    """Make a reminder, in a list or the default one. MODIFY, makes something new.
+    """Make a reminder, in a list or the default one. MODIFY.
 
     Args:
         name: The name of the new reminder.
@@ -581,7 +582,7 @@ def complete(reminder: Ref) -> None:
     """Mark a reminder as completed. MODIFY, sets completed.
 
     Args:
-        reminder: Which reminder to change.
+        reminder: Which reminder.
     """
     return APP.call(complete, reminder=reminder)
 
@@ -595,7 +596,7 @@ def complete(reminder: Ref) -> None:
     bind={"element": "list", "properties": ["name"]},
 )
 def list_lists() -> ListOf[Mapping[str, Any]]:
-    """List the lists of reminders. SAFE, reads.
+    """List the lists of reminders. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -618,8 +619,8 @@ def list_lists() -> ListOf[Mapping[str, Any]]:
     },
     example={"before": "2026-03-01T09:30:00Z"},
 )
-def list_due(before: str) -> ListOf[Mapping[str, Any]]:
-    """List the open reminders that are due before a time. SAFE, reads.
+def list_due(before: DateOrText) -> ListOf[Mapping[str, Any]]:
+    """List the open reminders that are due before a time. SAFE.
 
     Args:
         before: The end of the time.
@@ -646,7 +647,7 @@ def list_due(before: str) -> ListOf[Mapping[str, Any]]:
     example={"text": "example"},
 )
 def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
-    """List the reminders whose name contains some words. SAFE, reads.
+    """List the reminders whose name contains some words. SAFE.
 
     Args:
         text: The words to look for.
@@ -668,11 +669,11 @@ def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
     bind={"target": "$reminder", "properties": {"due date": "$due"}},
     example={"reminder": "reminders[0]", "due": "2026-03-01T09:30:00Z"},
 )
-def set_due(reminder: Ref, *, due: str) -> None:
+def set_due(reminder: Ref, *, due: DateOrText) -> None:
     """Give a reminder another due date. MODIFY, sets due date.
 
     Args:
-        reminder: Which reminder to change.
+        reminder: Which reminder.
         due: When it is due.
     """
     return APP.call(set_due, reminder=reminder, due=due)
@@ -693,7 +694,7 @@ def set_priority(reminder: Ref, *, priority: int) -> None:
     """Give a reminder a priority. MODIFY, sets priority.
 
     Args:
-        reminder: Which reminder to change.
+        reminder: Which reminder.
         priority: 0 none, 1 to 4 high, 5 medium, 6 to 9 low.
     """
     return APP.call(set_priority, reminder=reminder, priority=priority)
@@ -710,7 +711,7 @@ def set_priority(reminder: Ref, *, priority: int) -> None:
     bind={"element": "reminder", "of": "$list", "where": {"completed": False}},
 )
 def count_open(*, list: Ref | None = None) -> int:
-    """Count the reminders that are not completed, of one list or all. SAFE, reads.
+    """Count the reminders that are not completed, of one list or all. SAFE.
 
     Args:
         list: The list to look in.
@@ -733,7 +734,7 @@ def count_open(*, list: Ref | None = None) -> int:
     example={"name": "example"},
 )
 def make_list(name: str) -> Ref:
-    """Make a list of reminders. MODIFY, makes something new.
+    """Make a list of reminders. MODIFY.
 
     Args:
         name: The name of the new list.
@@ -847,33 +848,32 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'reminders[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as reminders[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -881,10 +881,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Class of the objects"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -894,15 +894,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as reminders[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as reminders[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
-        '~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -913,30 +912,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}, '
+        'print, absolute path or ~"}, '
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
@@ -947,8 +945,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "duplicate": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as reminders[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as lists[0]"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as lists[0]"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -962,7 +960,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "move": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as reminders[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as lists[0]"}'
+        '"to": {"type": "string", "description": "The new place, such as lists[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "show": Schema(
@@ -991,7 +989,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "complete": Schema(
         '{"type": "object", "properties": {'
-        '"reminder": {"type": "string", "description": "Which reminder to change, such as reminders[0]"}'
+        '"reminder": {"type": "string", "description": "Which reminder, such as reminders[0]"}'
         '}, "required": ["reminder"], "additionalProperties": false}',
     ),
     "list_lists": Schema(
@@ -1010,13 +1008,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_due": Schema(
         '{"type": "object", "properties": {'
-        '"reminder": {"type": "string", "description": "Which reminder to change, such as reminders[0]"}, '
+        '"reminder": {"type": "string", "description": "Which reminder, such as reminders[0]"}, '
         '"due": {"type": "string", "format": "date-time", "description": "When it is due, in ISO 8601"}'
         '}, "required": ["reminder", "due"], "additionalProperties": false}',
     ),
     "set_priority": Schema(
         '{"type": "object", "properties": {'
-        '"reminder": {"type": "string", "description": "Which reminder to change, such as reminders[0]"}, '
+        '"reminder": {"type": "string", "description": "Which reminder, such as reminders[0]"}, '
         '"priority": {"type": "integer", "description": "0 none, 1 to 4 high, 5 medium, 6 to 9 low"}'
         '}, "required": ["reminder", "priority"], "additionalProperties": false}',
     ),

@@ -88,16 +88,16 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Reminders. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of Reminders. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: SaveableFileFormat | None = None) -> None:
-        """Save documents of Reminders. MODIFY, writes a file.
+        """Save documents or windows of Reminders. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -108,10 +108,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Reminders. MODIFY, prints.
+        """Print files or objects with Reminders. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -119,34 +119,36 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Reminders. DANGEROUS, deletes."""
+        """Delete objects of Reminders. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Reminders. MODIFY, makes a copy.
+        """Duplicate objects of Reminders. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Reminders to another place. MODIFY, moves.
+        """Move objects of Reminders to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
-    """The application Reminders."""
+    """The app Reminders itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     default_account: One[Account] = One("defaultAccount", "account")
     default_list: One[List] = One("defaultList", "list")
@@ -157,7 +159,7 @@ class Application(Commands, Object):
     reminders: Elements[Reminders] = Elements("reminders", "reminder")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Reminders. MODIFY, opens a document.
+        """Open files or objects in Reminders. MODIFY.
 
         Args:
             target: Which files to open.
@@ -168,10 +170,10 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Reminders. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Reminders. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
@@ -184,7 +186,9 @@ class Document(Commands, Object):
     """A document of Reminders."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
 
     if TYPE_CHECKING:
@@ -211,16 +215,27 @@ class Window(Commands, Object):
     """A window of Reminders."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
 
     if TYPE_CHECKING:
@@ -247,7 +262,9 @@ class Account(Commands, Object):
     """An account of Reminders."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     lists: Elements[Lists] = Elements("lists", "list")
     reminders: Elements[Reminders] = Elements("reminders", "reminder")
 
@@ -280,10 +297,12 @@ class Item(Commands, Object):
 
 
 class List(Item):
-    """A list of Reminders."""
+    """A list of Reminders, in accounts."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     container: Prop[Account | List] = Prop("container")
     color: RwProp[str] = RwProp("color")
     emblem: RwProp[str] = RwProp("emblem")
@@ -318,21 +337,27 @@ class Lists(Commands, Items[List]):
 
 
 class Reminder(Item):
-    """A reminder of Reminders."""
+    """A reminder, in accounts and lists."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     container: Prop[List | Reminder] = Prop("container")
     creation_date: Prop[datetime] = Prop("creationDate")
+    """When it was made, in ISO 8601."""
     modification_date: Prop[datetime] = Prop("modificationDate")
+    """When it was changed last, in ISO 8601."""
     body: RwProp[str] = RwProp("body")
     completed: RwProp[bool] = RwProp("completed")
+    """Whether it is completed."""
     completion_date: RwProp[datetime] = RwProp("completionDate")
     due_date: RwProp[datetime] = RwProp("dueDate")
     allday_due_date: RwProp[datetime] = RwProp("alldayDueDate")
     remind_me_date: RwProp[datetime] = RwProp("remindMeDate")
     priority: RwProp[int] = RwProp("priority")
     flagged: RwProp[bool] = RwProp("flagged")
+    """Whether it is flagged."""
 
     def show(self) -> List | Reminder:
         """Show a list or a reminder in the app Reminders. SAFE, changes the view only.

@@ -104,13 +104,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Safari, all of its properties or those named. SAFE, reads.
+    """Read objects of Safari, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -150,20 +150,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Safari, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Safari, filtered, with the named properties and references.
+    SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -203,13 +203,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Safari, filtered. SAFE, reads.
+    """Count objects of one class in Safari, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -239,13 +239,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Safari. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Safari. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -274,9 +274,9 @@ def set(
     """Change properties of an object of Safari. SAFE to MODIFY, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -291,7 +291,7 @@ def set(
     example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
-    """Open files or objects in Safari. MODIFY, opens a document.
+    """Open files or objects in Safari. MODIFY.
 
     Args:
         target: Which files to open.
@@ -315,11 +315,11 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of Safari. MODIFY, closes, unsaved work may be lost.
+    """Close documents, windows or tabs of Safari. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which documents, windows or tabs.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -336,7 +336,7 @@ def close(
     example={"target": "windows[0].tabs[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) -> None:
-    """Save documents of Safari. MODIFY, writes a file.
+    """Save documents or windows of Safari. MODIFY, writes a file.
 
     Args:
         target: Which documents or windows.
@@ -362,11 +362,11 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print files or objects with Safari. MODIFY, prints.
+    """Print files or objects with Safari. MODIFY.
 
     Args:
         target: Which documents, windows or files to print.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
     return APP.call(
@@ -382,10 +382,10 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit Safari. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit Safari. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -399,7 +399,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Safari. DANGEROUS, deletes.
+    """Delete objects of Safari. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -423,12 +423,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate objects of Safari. MODIFY, makes a copy.
+    """Duplicate objects of Safari. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -443,7 +443,7 @@ def duplicate(
     example={"target": "windows[0].tabs[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Say whether an object exists in Safari. SAFE, reads.
+    """Say whether an object exists in Safari. SAFE.
 
     Args:
         target: Which object.
@@ -464,11 +464,11 @@ def exists(target: Ref) -> bool:
     example={"target": "windows[0].tabs[0]", "to": "windows[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move objects of Safari to another place. MODIFY, moves.
+    """Move objects of Safari to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -487,7 +487,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
 def add_reading_list_item(
     target: str, *, and_preview_text: str | None = None, with_title: str | None = None
 ) -> None:
-    """Add a URL to the reading list of Safari. MODIFY, makes something new.
+    """Add a URL to the reading list of Safari. MODIFY.
 
     Args:
         target: The URL to add.
@@ -584,7 +584,7 @@ def show_bookmarks() -> None:
     bind={"target": "windows[0].currentTab.url"},
 )
 def get_url() -> str:
-    """Return the URL of the page in the front window of Safari. SAFE, reads.
+    """Return the URL of the page in the front window of Safari. SAFE.
 
     Returns:
         The answer.
@@ -601,7 +601,7 @@ def get_url() -> str:
     bind={"target": "windows[0].currentTab.text"},
 )
 def get_text() -> str:
-    """Return the text of the page in the front window of Safari. SAFE, reads.
+    """Return the text of the page in the front window of Safari. SAFE.
 
     Returns:
         The answer.
@@ -618,7 +618,7 @@ def get_text() -> str:
     bind={"element": "tab", "of": "windows[0]", "properties": ["name", "URL"]},
 )
 def list_tabs() -> ListOf[Mapping[str, Any]]:
-    """List the tabs of the front window of Safari. SAFE, reads.
+    """List the tabs of the front window of Safari. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -638,7 +638,7 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     example={"url": "example"},
 )
 def open_url(url: str) -> Ref:
-    """Open a URL in a new window of Safari. MODIFY, makes something new.
+    """Open a URL in a new window of Safari. MODIFY.
 
     Args:
         url: An https URL.
@@ -658,7 +658,7 @@ def open_url(url: str) -> Ref:
     bind={"target": "windows[0].currentTab.name"},
 )
 def get_title() -> str:
-    """Return the title of the page in the front window of Safari. SAFE, reads.
+    """Return the title of the page in the front window of Safari. SAFE.
 
     Returns:
         The answer.
@@ -675,7 +675,7 @@ def get_title() -> str:
     bind={"target": "windows[0].currentTab.source"},
 )
 def get_source() -> str:
-    """Return the HTML of the page in the front window of Safari. SAFE, reads.
+    """Return the HTML of the page in the front window of Safari. SAFE.
 
     Returns:
         The answer.
@@ -714,7 +714,7 @@ def go_to(url: str) -> None:
     example={"url": "example"},
 )
 def open_tab(url: str) -> Ref:
-    """Open a URL in a new tab of the front window of Safari. MODIFY, makes something new.
+    """Open a URL in a new tab of the front window of Safari. MODIFY.
 
     Args:
         url: An https URL.
@@ -736,7 +736,7 @@ def open_tab(url: str) -> Ref:
     example={"tab": "windows[0].tabs[0]"},
 )
 def close_tab(tab: Ref) -> None:
-    """Close a tab of Safari. MODIFY, closes, unsaved work may be lost.
+    """Close a tab of Safari. MODIFY, unsaved work may be lost.
 
     Args:
         tab: Which tab to close.
@@ -761,7 +761,7 @@ def close_tab(tab: Ref) -> None:
     example={"text": "example"},
 )
 def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
-    """List the tabs of the front window whose title contains some words. SAFE, reads.
+    """List the tabs of the front window whose title contains some words. SAFE.
 
     Args:
         text: The words to look for.
@@ -783,7 +783,7 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     example={"url": "example"},
 )
 def read_later(url: str) -> None:
-    """Put a URL on the reading list of Safari. MODIFY, makes something new.
+    """Put a URL on the reading list of Safari. MODIFY.
 
     Args:
         url: An https URL.
@@ -874,33 +874,33 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -908,10 +908,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Class of the objects"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -921,15 +921,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as windows[0].tabs[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as windows[0].tabs[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
-        '~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -940,15 +939,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or tabs, such as '
         'documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
         '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -956,15 +955,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}, '
+        'print, absolute path or ~"}, '
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
@@ -977,8 +975,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as windows[0]"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as windows[0]"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -993,7 +991,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as windows[0]"}'
+        '"to": {"type": "string", "description": "The new place, such as windows[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "add_reading_list_item": Schema(

@@ -91,16 +91,16 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Safari. MODIFY, closes, unsaved work may be lost.
+        """Close documents, windows or tabs of Safari. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: Any = None) -> None:
-        """Save documents of Safari. MODIFY, writes a file.
+        """Save documents or windows of Safari. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -111,10 +111,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Safari. MODIFY, prints.
+        """Print files or objects with Safari. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -122,40 +122,42 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Safari. DANGEROUS, deletes."""
+        """Delete objects of Safari. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Safari. MODIFY, makes a copy.
+        """Duplicate objects of Safari. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Safari to another place. MODIFY, moves.
+        """Move objects of Safari to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
-    """The application Safari."""
+    """The app Safari itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Safari. MODIFY, opens a document.
+        """Open files or objects in Safari. MODIFY.
 
         Args:
             target: Which files to open.
@@ -166,17 +168,17 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Safari. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Safari. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
     def add_reading_list_item(
         self, target: str, *, and_preview_text: str | None = None, with_title: str | None = None
     ) -> None:
-        """Add a URL to the reading list of Safari. MODIFY, makes something new.
+        """Add a URL to the reading list of Safari. MODIFY.
 
         Args:
             target: The URL to add.
@@ -233,7 +235,9 @@ class Document(Commands, Object):
     """A document of Safari."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
     source: Prop[str] = Prop("source")
     url: RwProp[str] = RwProp("url")
@@ -263,16 +267,27 @@ class Window(Commands, Object):
     """A window of Safari."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
     current_tab: RwOne[ReplaceableTab] = RwOne("currentTab", "tab")
     tabs: Elements[Tabs] = Elements("tabs", "tab")
@@ -298,14 +313,17 @@ class Windows(Commands, Items[Window]):
 
 
 class Tab(Commands, Object):
-    """A tab of Safari."""
+    """A tab of Safari, in windows."""
 
     source: Prop[str] = Prop("source")
     url: RwProp[str] = RwProp("url")
     index: Prop[float] = Prop("index")
+    """Its place among those beside it, from 1."""
     text: Prop[str] = Prop("text")
     visible: Prop[bool] = Prop("visible")
+    """Whether it can be seen."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     pid: Prop[float] = Prop("pid")
 
     if TYPE_CHECKING:
@@ -329,7 +347,7 @@ class Tabs(Commands, Items[Tab]):
 
 
 class Sourceprovider(Commands, Object):
-    """A sourceProvider of Safari."""
+    """A source provider of Safari."""
 
     if TYPE_CHECKING:
 
@@ -337,7 +355,7 @@ class Sourceprovider(Commands, Object):
 
 
 class Contentsprovider(Commands, Object):
-    """A contentsProvider of Safari."""
+    """A contents provider of Safari."""
 
     if TYPE_CHECKING:
 

@@ -99,13 +99,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Shortcuts, all of its properties or those named. SAFE, reads.
+    """Read objects of Shortcuts, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -145,20 +145,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Shortcuts, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Shortcuts, filtered, with the named properties and references.
+    SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -198,13 +198,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Shortcuts, filtered. SAFE, reads.
+    """Count objects of one class in Shortcuts, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -234,13 +234,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Shortcuts. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Shortcuts. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -269,9 +269,9 @@ def set(
     """Change properties of an object of Shortcuts. SAFE to MODIFY, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -310,11 +310,11 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of Shortcuts. MODIFY, closes, unsaved work may be lost.
+    """Close documents or windows of Shortcuts. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which documents or windows.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -331,7 +331,7 @@ def close(
     example={"target": "shortcuts[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) -> None:
-    """Save documents of Shortcuts. MODIFY, writes a file.
+    """Save documents or windows of Shortcuts. MODIFY, writes a file.
 
     Args:
         target: Which documents or windows.
@@ -357,11 +357,11 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print files or objects with Shortcuts. MODIFY, prints.
+    """Print files or objects with Shortcuts. MODIFY.
 
     Args:
         target: Which documents, windows or files to print.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
     return APP.call(
@@ -377,10 +377,10 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit Shortcuts. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit Shortcuts. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -394,7 +394,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "shortcuts[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Shortcuts. DANGEROUS, deletes.
+    """Delete objects of Shortcuts. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -418,12 +418,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate objects of Shortcuts. MODIFY, makes a copy.
+    """Duplicate objects of Shortcuts. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -438,7 +438,7 @@ def duplicate(
     example={"target": "shortcuts[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Say whether an object exists in Shortcuts. SAFE, reads.
+    """Say whether an object exists in Shortcuts. SAFE.
 
     Args:
         target: Which object.
@@ -459,11 +459,11 @@ def exists(target: Ref) -> bool:
     example={"target": "shortcuts[0]", "to": "folders[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move objects of Shortcuts to another place. MODIFY, moves.
+    """Move objects of Shortcuts to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -501,7 +501,7 @@ def run(shortcut: Ref, *, with_input: Any = None) -> Any:
     bind={"element": "shortcut", "properties": ["name", "subtitle", "accepts input"]},
 )
 def list_shortcuts() -> ListOf[Mapping[str, Any]]:
-    """List the shortcuts. SAFE, reads.
+    """List the shortcuts. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -518,7 +518,7 @@ def list_shortcuts() -> ListOf[Mapping[str, Any]]:
     bind={"element": "folder", "properties": ["name"]},
 )
 def list_folders() -> ListOf[Mapping[str, Any]]:
-    """List the folders of shortcuts. SAFE, reads.
+    """List the folders of shortcuts. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -535,7 +535,7 @@ def list_folders() -> ListOf[Mapping[str, Any]]:
     bind={"element": "shortcut"},
 )
 def count_shortcuts() -> int:
-    """Count the shortcuts. SAFE, reads.
+    """Count the shortcuts. SAFE.
 
     Returns:
         How many there are.
@@ -559,7 +559,7 @@ def count_shortcuts() -> int:
     example={"text": "example"},
 )
 def find_shortcuts(text: str) -> ListOf[Mapping[str, Any]]:
-    """List the shortcuts whose name contains some words. SAFE, reads.
+    """List the shortcuts whose name contains some words. SAFE.
 
     Args:
         text: The words to look for.
@@ -582,7 +582,7 @@ def find_shortcuts(text: str) -> ListOf[Mapping[str, Any]]:
     example={"folder": "folders[0]"},
 )
 def list_in_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
-    """List the shortcuts of a folder. SAFE, reads.
+    """List the shortcuts of a folder. SAFE.
 
     Args:
         folder: The folder to look in.
@@ -606,7 +606,7 @@ def list_in_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
     },
 )
 def list_with_input() -> ListOf[Mapping[str, Any]]:
-    """List the shortcuts that take input. SAFE, reads.
+    """List the shortcuts that take input. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -629,7 +629,7 @@ def list_with_input() -> ListOf[Mapping[str, Any]]:
     example={"shortcut": "shortcuts[0]"},
 )
 def read_shortcut(shortcut: Ref) -> Any:
-    """Return what is known of a shortcut. SAFE, reads.
+    """Return what is known of a shortcut. SAFE.
 
     Args:
         shortcut: Which shortcut to read.
@@ -657,8 +657,8 @@ def run_with_text(shortcut: Ref, *, text: str) -> Any:
     commands included.
 
     Args:
-        shortcut: The shortcut to use.
-        text: The text to use.
+        shortcut: Which shortcut, such as shortcuts 0 .
+        text: The text that it gets.
 
     Returns:
         The answer, a value.
@@ -747,33 +747,32 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'shortcuts[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as shortcuts[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -781,10 +780,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Class of the objects"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -794,15 +793,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as shortcuts[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as shortcuts[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, an absolute path or '
-        '~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -813,15 +811,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
         '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -829,15 +827,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}, '
+        'print, absolute path or ~"}, '
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
@@ -848,8 +845,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "duplicate": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as shortcuts[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as folders[0]"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -863,7 +860,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "move": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as shortcuts[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}'
+        '"to": {"type": "string", "description": "The new place, such as folders[0]"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "run": Schema(
@@ -909,8 +906,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "run_with_text": Schema(
         '{"type": "object", "properties": {'
-        '"shortcut": {"type": "string", "description": "The shortcut to use, such as shortcuts[0]"}, '
-        '"text": {"type": "string", "description": "The text to use"}'
+        '"shortcut": {"type": "string", "description": "Which shortcut, such as shortcuts[0]"}, '
+        '"text": {"type": "string", "description": "The text that it gets"}'
         '}, "required": ["shortcut", "text"], "additionalProperties": false}',
     ),
 }

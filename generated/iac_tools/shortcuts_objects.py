@@ -85,16 +85,16 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Shortcuts. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of Shortcuts. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None, as_: Any = None) -> None:
-        """Save documents of Shortcuts. MODIFY, writes a file.
+        """Save documents or windows of Shortcuts. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -105,10 +105,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Shortcuts. MODIFY, prints.
+        """Print files or objects with Shortcuts. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -116,34 +116,36 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Shortcuts. DANGEROUS, deletes."""
+        """Delete objects of Shortcuts. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of Shortcuts. MODIFY, makes a copy.
+        """Duplicate objects of Shortcuts. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Shortcuts to another place. MODIFY, moves.
+        """Move objects of Shortcuts to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
-    """The application Shortcuts."""
+    """The app Shortcuts itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
@@ -162,10 +164,10 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Shortcuts. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Shortcuts. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
@@ -178,7 +180,9 @@ class Document(Commands, Object):
     """A document of Shortcuts."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: Prop[Path] = Prop("file")
 
     if TYPE_CHECKING:
@@ -205,16 +209,27 @@ class Window(Commands, Object):
     """A window of Shortcuts."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
 
     if TYPE_CHECKING:
@@ -238,15 +253,18 @@ class Windows(Commands, Items[Window]):
 
 
 class Shortcut(Commands, Object):
-    """A shortcut of Shortcuts."""
+    """A shortcut, in folders."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     subtitle: Prop[str] = Prop("subtitle")
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     folder: RwOne[ReplaceableFolder] = RwOne("folder", "folder")
     color: Prop[Color] = Prop("color")
     icon: Prop[Any] = Prop("icon")
     accepts_input: Prop[bool] = Prop("acceptsInput")
+    """Whether it accepts input."""
     action_count: Prop[int] = Prop("actionCount")
 
     def run(self, *, with_input: Any = None) -> Any:
@@ -285,7 +303,9 @@ class Folder(Commands, Object):
     """A folder of Shortcuts."""
 
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     shortcuts: Elements[Shortcuts] = Elements("shortcuts", "shortcut")
 
     if TYPE_CHECKING:

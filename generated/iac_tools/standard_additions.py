@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateTime,
     Enum,
     ListOf,
     Param,
@@ -172,7 +173,7 @@ def choose_color(*, default_color: ListOf[float] | None = None) -> ListOf[float]
     """Let the user choose a color. SAFE, lets the user pick.
 
     Args:
-        default_color: The default color to use.
+        default_color: The color chosen at first, red, green and blue, each 0 to 1.
 
     Returns:
         The answer, a colour.
@@ -212,7 +213,7 @@ def choose_file(
     Args:
         with_prompt: The prompt to show.
         of_type: The file types to offer.
-        default_location: The default location to use.
+        default_location: The folder to start in, absolute path or .
         invisibles: Whether to show invisible files.
         multiple_selections_allowed: Whether multiple selections are allowed.
         showing_package_contents: Whether to open packages as folders.
@@ -253,7 +254,7 @@ def choose_file_name(
     Args:
         with_prompt: The prompt to show.
         default_name: The name to propose.
-        default_location: The folder to start in, an absolute path or .
+        default_location: The folder to start in, absolute path or .
 
     Returns:
         The answer, a file.
@@ -295,7 +296,7 @@ def choose_folder(
 
     Args:
         with_prompt: The prompt to show.
-        default_location: The folder to start in, an absolute path or .
+        default_location: The folder to start in, absolute path or .
         invisibles: Whether to show invisible files.
         multiple_selections_allowed: Whether multiple selections are allowed.
         showing_package_contents: Whether to open packages as folders.
@@ -355,7 +356,7 @@ def choose_from_list(
         ok_button_name: The label of the OK button.
         cancel_button_name: The label of the cancel button.
         multiple_selections_allowed: Whether multiple selections are allowed.
-        empty_selection_allowed: Whether empty selection is allowed.
+        empty_selection_allowed: Whether to allow choosing nothing.
 
     Returns:
         The answer, texts or numbers.
@@ -431,7 +432,7 @@ def choose_url(
     },
 )
 def delay(target: float | None = None) -> None:
-    """Wait for a number of seconds. SAFE, waits.
+    """Wait for a number of seconds. SAFE.
 
     Args:
         target: How many seconds to wait.
@@ -575,7 +576,7 @@ def display_notification(
     Args:
         text: The text of the notification.
         with_title: The title of the notification.
-        subtitle: The subtitle to use.
+        subtitle: The line below the title.
         sound_name: The sound to play with it.
     """
     return APP.call(
@@ -662,10 +663,10 @@ def say(
     example={"target": "~/Documents/example.txt"},
 )
 def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
-    """Return what is known of a file or folder. SAFE, reads.
+    """Return what is known of a file or folder. SAFE.
 
     Args:
-        target: Which file to return the info for.
+        target: The file or folder, absolute path or .
         size: Whether to add up its size.
 
     Returns:
@@ -682,7 +683,7 @@ def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
     result="list of text",
 )
 def list_disks() -> ListOf[str]:
-    """Return the names of the mounted disks. SAFE, reads.
+    """Return the names of the mounted disks. SAFE.
 
     Returns:
         The answer, texts.
@@ -702,10 +703,10 @@ def list_disks() -> ListOf[str]:
     example={"target": "~/Documents/example.txt"},
 )
 def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
-    """Return the names of what is in a folder. SAFE, reads.
+    """Return the names of what is in a folder. SAFE.
 
     Args:
-        target: The folder to list, an absolute path or .
+        target: The folder to list, absolute path or .
         invisibles: Whether to show invisible files.
 
     Returns:
@@ -778,7 +779,7 @@ def path_to(
     from_: Fldm | None = None,
     folder_creation: bool | None = None,
 ) -> str:
-    """Return the path of an app, or of a known folder such as desktop. SAFE, reads.
+    """Return the path of an app, or of a known folder such as desktop. SAFE.
 
     Args:
         target: The folder or app, such as desktop.
@@ -807,11 +808,11 @@ def path_to(
 def path_to_resource(
     target: str, *, in_bundle: str | None = None, in_directory: str | None = None
 ) -> str:
-    """Return the path of a resource in a bundle. SAFE, reads.
+    """Return the path of a resource in a bundle. SAFE.
 
     Args:
         target: The name of the resource.
-        in_bundle: The bundle to look in, an absolute path or .
+        in_bundle: The bundle to look in, absolute path or .
         in_directory: The folder of the bundle to look in.
 
     Returns:
@@ -831,7 +832,7 @@ def path_to_resource(
     example={"target": 1},
 )
 def ascii_character(target: int) -> str:
-    """Return the character of a code. SAFE, reads.
+    """Return the character of a code. SAFE.
 
     Args:
         target: The code, from 0 to 255.
@@ -853,7 +854,7 @@ def ascii_character(target: int) -> str:
     example={"target": "example"},
 )
 def ascii_number(target: str) -> int:
-    """Return the code of a character. SAFE, reads.
+    """Return the code of a character. SAFE.
 
     Args:
         target: The character to look up.
@@ -879,12 +880,12 @@ def ascii_number(target: str) -> int:
 def localized_string(
     target: str, *, from_table: str | None = None, in_bundle: str | None = None
 ) -> str:
-    """Return a text in the language of the user. SAFE, reads.
+    """Return a text in the language of the user. SAFE.
 
     Args:
         target: The key of the text.
         from_table: The strings file that has it.
-        in_bundle: The bundle that has it, an absolute path or .
+        in_bundle: The bundle that has it, absolute path or .
 
     Returns:
         The answer, text.
@@ -903,7 +904,7 @@ def localized_string(
     example={"of": "example", "in_": "example"},
 )
 def offset(*, of: str, in_: str) -> int:
-    """Return where a text stands in another one, 0 for nowhere. SAFE, reads.
+    """Return where a text stands in another one, 0 for nowhere. SAFE.
 
     Args:
         of: The text to look for.
@@ -926,7 +927,7 @@ def offset(*, of: str, in_: str) -> int:
     example={"target": "example"},
 )
 def summarize(target: str, *, in_: int | None = None) -> str:
-    """Summarize a text or a text file. SAFE, reads.
+    """Summarize a text or a text file. SAFE.
 
     Args:
         target: What to summarize.
@@ -987,7 +988,7 @@ def the_clipboard(*, as_: str | None = None) -> Any:
     result="list of list of any",
 )
 def clipboard_info(*, for_: str | None = None) -> ListOf[ListOf[Any]]:
-    """Return the types and sizes of what is on the clipboard. SAFE, reads.
+    """Return the types and sizes of what is on the clipboard. SAFE.
 
     Args:
         for_: The only kind to look for.
@@ -1010,10 +1011,10 @@ def clipboard_info(*, for_: str | None = None) -> ListOf[ListOf[Any]]:
     example={"target": "~/Documents/example.txt"},
 )
 def open_for_access(target: str, *, write_permission: bool | None = None) -> int:
-    """Open a file for reading or writing. Returns its number. MODIFY, opens a file.
+    """Open a file for reading or writing. Returns its number. MODIFY.
 
     Args:
-        target: Which file to open for access.
+        target: The file to open, absolute path or .
         write_permission: Whether to write to it.
 
     Returns:
@@ -1032,7 +1033,7 @@ def open_for_access(target: str, *, write_permission: bool | None = None) -> int
     example={"target": "application"},
 )
 def close_access(target: Any) -> None:
-    """Close a file after access. SAFE, reads.
+    """Close a file after access. SAFE.
 
     Args:
         target: The number or path of the file.
@@ -1142,7 +1143,7 @@ def write(
     example={"target": "application"},
 )
 def get_eof(target: Any) -> int:
-    """Return the length of a file in bytes. SAFE, reads.
+    """Return the length of a file in bytes. SAFE.
 
     Args:
         target: The path or number of the file.
@@ -1187,7 +1188,7 @@ def load_script(target: str) -> Any:
     """Load a compiled script from a file. DANGEROUS, runs code.
 
     Args:
-        target: The script file, an absolute path or .
+        target: The script file, absolute path or .
 
     Returns:
         The answer, a value.
@@ -1212,7 +1213,7 @@ def store_script(
 
     Args:
         target: The script object to store.
-        in_: The file to write, an absolute path or .
+        in_: The file to write, absolute path or .
         replacing: What to do with an existing file.
     """
     return APP.call(store_script, target=target, in_=in_, replacing=replacing)
@@ -1254,7 +1255,7 @@ def run_script(
     result="list of text",
 )
 def scripting_components() -> ListOf[str]:
-    """Return the names of the scripting languages at hand. SAFE, reads.
+    """Return the names of the scripting languages at hand. SAFE.
 
     Returns:
         The answer, texts.
@@ -1269,8 +1270,8 @@ def scripting_components() -> ListOf[str]:
     params={},
     result="date",
 )
-def current_date() -> str:
-    """Return the date and the time of now. SAFE, reads.
+def current_date() -> DateTime:
+    """Return the current date and time. SAFE.
 
     Returns:
         The answer, a date.
@@ -1369,7 +1370,7 @@ def random_number(
     to: float | None = None,
     with_seed: int | None = None,
 ) -> float:
-    """Return a random number. SAFE, reads.
+    """Return a random number. SAFE.
 
     Args:
         target: The most it may be.
@@ -1394,7 +1395,7 @@ def random_number(
     example={"target": 1.5},
 )
 def round(target: float, *, rounding: Olie | None = None) -> int:
-    """Round a number to a whole one. SAFE, reads.
+    """Round a number to a whole one. SAFE.
 
     Args:
         target: What to round.
@@ -1477,7 +1478,7 @@ def system_attribute(target: Any = None, *, has: int | None = None) -> Any:
     result="system information",
 )
 def system_info() -> Mapping[str, Any]:
-    """Return name, version, user and hardware of the Mac. SAFE, reads.
+    """Return name, version, user and hardware of the Mac. SAFE.
 
     Returns:
         The answer, system information.
@@ -1493,7 +1494,7 @@ def system_info() -> Mapping[str, Any]:
     result="integer",
 )
 def time_to_gmt() -> int:
-    """Return how many seconds the local time is ahead of GMT. SAFE, reads.
+    """Return how many seconds the local time is ahead of GMT. SAFE.
 
     Returns:
         The answer, a whole number.
@@ -1536,7 +1537,7 @@ def notify(text: str, *, title: str | None = None) -> None:
     """Show a notification with a title. SAFE, visible to the user only and gone by itself.
 
     Args:
-        text: The text to use.
+        text: The text to show.
         title: The title to show.
     """
     return APP.call(notify, text=text, title=title)
@@ -1596,7 +1597,7 @@ def set_clipboard_text(text: str) -> None:
     """Put text on the clipboard. MODIFY, edits or uses the clipboard.
 
     Args:
-        text: The text to use.
+        text: The text to put there.
     """
     return APP.call(set_clipboard_text, text=text)
 
@@ -1614,7 +1615,7 @@ def set_clipboard_text(text: str) -> None:
     example={"question": "example", "default": "example"},
 )
 def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
-    """Ask the user for a line of text. MODIFY, asks the user.
+    """Ask the user for a line of text. MODIFY.
 
     Args:
         question: The question to ask.
@@ -1638,7 +1639,7 @@ def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     example={"question": "example"},
 )
 def ask_yes_no(question: str) -> Mapping[str, Any]:
-    """Ask the user a question with a Yes and a No button. MODIFY, asks the user.
+    """Ask the user a question with a Yes and a No button. MODIFY.
 
     Args:
         question: The question to ask.
@@ -1977,7 +1978,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"with_title": {"type": "string", "description": "The title of the dialog"}, '
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether multiple selections are allowed"}, '
         '"as_": {"type": "string", "description": "Whether to answer an app or an alias"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1986,7 +1987,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "choose_color": Schema(
         '{"type": "object", "properties": {'
-        '"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "The default color to use, red, green '
+        '"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "The color chosen at first, red, green '
         'and blue, each 0 to 1"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1997,10 +1998,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"of_type": {"type": "array", "items": {"type": "string"}, "description": "The file types to offer"}, '
-        '"default_location": {"type": "string", "description": "The default location to use, an absolute path or ~"}, '
-        '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
-        '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
+        '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}, '
+        '"invisibles": {"type": "boolean", "default": false, "description": "Whether to show invisible files"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether multiple selections are allowed"}, '
+        '"showing_package_contents": {"type": "boolean", "default": false, "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2010,7 +2011,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"default_name": {"type": "string", "description": "The name to propose"}, '
-        '"default_location": {"type": "string", "description": "The folder to start in, an absolute path or ~"}'
+        '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2019,10 +2020,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "choose_folder": Schema(
         '{"type": "object", "properties": {'
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
-        '"default_location": {"type": "string", "description": "The folder to start in, an absolute path or ~"}, '
-        '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
-        '"showing_package_contents": {"type": "boolean", "description": "Whether to open packages as folders"}'
+        '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}, '
+        '"invisibles": {"type": "boolean", "default": false, "description": "Whether to show invisible files"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether multiple selections are allowed"}, '
+        '"showing_package_contents": {"type": "boolean", "default": false, "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2037,7 +2038,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"ok_button_name": {"type": "string", "description": "The label of the OK button"}, '
         '"cancel_button_name": {"type": "string", "description": "The label of the cancel button"}, '
         '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
-        '"empty_selection_allowed": {"type": "boolean", "description": "Whether empty selection is allowed"}'
+        '"empty_selection_allowed": {"type": "boolean", "description": "Whether to allow choosing nothing"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"anyOf": [{"type": "number"}, {"type": "string"}]}}'
@@ -2068,7 +2069,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The text of the alert"}, '
         '"message": {"type": "string", "description": "The smaller text below it"}, '
-        '"as_": {"type": "string", "enum": ["critical", "informational", "warning"], "description": "The kind of alert"}, '
+        '"as_": {"type": "string", "enum": ["critical", "informational", "warning"], "default": "informational", "description": "The kind of alert"}, '
         '"buttons": {"type": "array", "items": {"type": "string"}, "description": "The buttons to show"}, '
         '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
         '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that escape presses"}, '
@@ -2082,12 +2083,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The text of the dialog"}, '
         '"default_answer": {"type": "string", "description": "What stands in the field; no field if left out"}, '
-        '"hidden_answer": {"type": "boolean", "description": "Whether to hide the answer"}, '
+        '"hidden_answer": {"type": "boolean", "default": false, "description": "Whether to hide the answer"}, '
         '"buttons": {"type": "array", "items": {"type": "string"}, "description": "The buttons to show"}, '
         '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
         '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that escape presses"}, '
         '"with_title": {"type": "string", "description": "The title to show"}, '
-        '"with_icon": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The icon to show, an absolute path or ~"}, '
+        '"with_icon": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The icon to show, absolute path or ~"}, '
         '"giving_up_after": {"type": "integer", "description": "Seconds to wait for an answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2099,7 +2100,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "The text of the notification"}, '
         '"with_title": {"type": "string", "description": "The title of the notification"}, '
-        '"subtitle": {"type": "string", "description": "The subtitle to use"}, '
+        '"subtitle": {"type": "string", "description": "The line below the title"}, '
         '"sound_name": {"type": "string", "description": "The sound to play with it"}'
         '}, "additionalProperties": false}',
     ),
@@ -2112,16 +2113,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"pitch": {"type": "number", "description": "The pitch of the voice, 0 to 127"}, '
         '"modulation": {"type": "number", "description": "How far the pitch varies, 0 to 127"}, '
         '"volume": {"type": "number", "description": "The volume of the voice, 0 to 1"}, '
-        '"stopping_current_speech": {"type": "boolean", "description": "Whether to stop what is being spoken"}, '
-        '"waiting_until_completion": {"type": "boolean", "description": "Whether to wait for its end"}, '
+        '"stopping_current_speech": {"type": "boolean", "default": false, "description": "Whether to stop what is being spoken"}, '
+        '"waiting_until_completion": {"type": "boolean", "default": true, "description": "Whether to wait for its end"}, '
         '"saving_to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The sound file to write instead of speaking"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "info_for": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to return the info for, an absolute path or ~"}, '
-        '"size": {"type": "boolean", "description": "Whether to add up its size"}'
+        '"target": {"type": "string", "description": "The file or folder, absolute path or ~"}, '
+        '"size": {"type": "boolean", "default": true, "description": "Whether to add up its size"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object"}'
@@ -2136,8 +2137,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_folder": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "The folder to list, an absolute path or ~"}, '
-        '"invisibles": {"type": "boolean", "description": "Whether to show invisible files"}'
+        '"target": {"type": "string", "description": "The folder to list, absolute path or ~"}, '
+        '"invisibles": {"type": "boolean", "default": true, "description": "Whether to show invisible files"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}'
@@ -2162,7 +2163,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"as_": {"type": "string", "description": "Whether to answer text or a file"}, '
         '"from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"], "description": "The user '
         'or system that has it"}, '
-        '"folder_creation": {"type": "boolean", "description": "Whether to make it where it is missing"}'
+        '"folder_creation": {"type": "boolean", "default": true, "description": "Whether to make it where it is missing"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2171,7 +2172,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "path_to_resource": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The name of the resource"}, '
-        '"in_bundle": {"type": "string", "description": "The bundle to look in, an absolute path or ~"}, '
+        '"in_bundle": {"type": "string", "description": "The bundle to look in, absolute path or ~"}, '
         '"in_directory": {"type": "string", "description": "The folder of the bundle to look in"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2198,7 +2199,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The key of the text"}, '
         '"from_table": {"type": "string", "description": "The strings file that has it"}, '
-        '"in_bundle": {"type": "string", "description": "The bundle that has it, an absolute path or ~"}'
+        '"in_bundle": {"type": "string", "description": "The bundle that has it, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2215,7 +2216,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "summarize": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to summarize, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "What to summarize, absolute path or ~"}, '
         '"in_": {"type": "integer", "description": "How many sentences to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2244,7 +2245,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open_for_access": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to open for access, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "The file to open, absolute path or ~"}, '
         '"write_permission": {"type": "boolean", "description": "Whether to write to it"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2300,14 +2301,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "load_script": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "The script file, an absolute path or ~"}'
+        '"target": {"type": "string", "description": "The script file, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "store_script": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The script object to store"}, '
-        '"in_": {"type": "string", "description": "The file to write, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "The file to write, absolute path or ~"}, '
         '"replacing": {"type": "string", "enum": ["ask", "yes", "no"], "description": "What to do with an existing file"}'
         '}, "additionalProperties": false}',
     ),
@@ -2342,7 +2343,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"user_name": {"type": "string", "description": "The user to act as"}, '
         '"password": {"type": "string", "description": "The password to give"}, '
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
-        '"altering_line_endings": {"type": "boolean", "description": "Whether to turn line ends into those of a Mac"}'
+        '"altering_line_endings": {"type": "boolean", "default": true, "description": "Whether to turn line ends into those of a Mac"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2359,8 +2360,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "random_number": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "number", "description": "The most it may be"}, '
-        '"from_": {"type": "number", "description": "The least it may be"}, '
-        '"to": {"type": "number", "description": "The most it may be"}, '
+        '"from_": {"type": "number", "default": 0, "description": "The least it may be"}, '
+        '"to": {"type": "number", "default": 1, "description": "The most it may be"}, '
         '"with_seed": {"type": "integer", "description": "A number that makes it repeatable"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2414,7 +2415,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "notify": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The text to use"}, '
+        '"text": {"type": "string", "description": "The text to show"}, '
         '"title": {"type": "string", "description": "The title to show"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
@@ -2432,7 +2433,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_clipboard_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The text to use"}'
+        '"text": {"type": "string", "description": "The text to put there"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "ask_text": Schema(

@@ -74,10 +74,12 @@ class PosixFile(Object):
 
 
 class Url(Object):
-    """An URL of Standard Additions."""
+    """A URL of Standard Additions."""
 
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     scheme: Prop[Esch] = Prop("scheme")
     host: One[InternetAddress] = One("host", "Internet address")
     path: Prop[str] = Prop("path")
@@ -93,6 +95,7 @@ class InternetAddress(Object):
     """An Internet address of Standard Additions."""
 
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
     dns_form: RwProp[str] = RwProp("dnsForm")
     dotted_decimal_form: RwProp[str] = RwProp("dottedDecimalForm")
     port: RwProp[int] = RwProp("port")
@@ -106,7 +109,9 @@ class WebPage(Object):
     """A web page of Standard Additions."""
 
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     url: One[Url] = One("url", "URL")
     text_encoding: Prop[str] = Prop("textEncoding")
 
@@ -116,7 +121,7 @@ class WebPage(Object):
 
 
 class Application(Object):
-    """The application Standard Additions."""
+    """The app Standard Additions itself."""
 
     def beep(self, target: int | None = None) -> None:
         """Sound the alert of the Mac. SAFE, is seen or heard by the user only.
@@ -157,7 +162,7 @@ class Application(Object):
         """Let the user choose a color. SAFE, lets the user pick.
 
         Args:
-            default_color: The default color to use.
+            default_color: The color chosen at first, red, green and blue, each 0 to 1.
 
         Returns:
             The answer, a colour.
@@ -179,7 +184,7 @@ class Application(Object):
         Args:
             with_prompt: The prompt to show.
             of_type: The file types to offer.
-            default_location: The default location to use.
+            default_location: The folder to start in, absolute path or .
             invisibles: Whether to show invisible files.
             multiple_selections_allowed: Whether multiple selections are allowed.
             showing_package_contents: Whether to open packages as folders.
@@ -209,7 +214,7 @@ class Application(Object):
         Args:
             with_prompt: The prompt to show.
             default_name: The name to propose.
-            default_location: The folder to start in, an absolute path or .
+            default_location: The folder to start in, absolute path or .
 
         Returns:
             The answer, a file.
@@ -234,7 +239,7 @@ class Application(Object):
 
         Args:
             with_prompt: The prompt to show.
-            default_location: The folder to start in, an absolute path or .
+            default_location: The folder to start in, absolute path or .
             invisibles: Whether to show invisible files.
             multiple_selections_allowed: Whether multiple selections are allowed.
             showing_package_contents: Whether to open packages as folders.
@@ -273,7 +278,7 @@ class Application(Object):
             ok_button_name: The label of the OK button.
             cancel_button_name: The label of the cancel button.
             multiple_selections_allowed: Whether multiple selections are allowed.
-            empty_selection_allowed: Whether empty selection is allowed.
+            empty_selection_allowed: Whether to allow choosing nothing.
 
         Returns:
             The answer, texts or numbers.
@@ -321,7 +326,7 @@ class Application(Object):
         return self._command("choose_url", showing=showing, editable_url=editable_url)
 
     def delay(self, target: float | None = None) -> None:
-        """Wait for a number of seconds. SAFE, waits.
+        """Wait for a number of seconds. SAFE.
 
         Args:
             target: How many seconds to wait.
@@ -420,7 +425,7 @@ class Application(Object):
         Args:
             text: The text of the notification.
             with_title: The title of the notification.
-            subtitle: The subtitle to use.
+            subtitle: The line below the title.
             sound_name: The sound to play with it.
         """
         self._command(
@@ -474,10 +479,10 @@ class Application(Object):
         )
 
     def info_for(self, target: Path, *, size: bool | None = None) -> FileInformation:
-        """Return what is known of a file or folder. SAFE, reads.
+        """Return what is known of a file or folder. SAFE.
 
         Args:
-            target: Which file to return the info for.
+            target: The file or folder, absolute path or .
             size: Whether to add up its size.
 
         Returns:
@@ -486,7 +491,7 @@ class Application(Object):
         return self._command("info_for", target=target, size=size)
 
     def list_disks(self) -> ListOf[str]:
-        """Return the names of the mounted disks. SAFE, reads.
+        """Return the names of the mounted disks. SAFE.
 
         Returns:
             The answer, texts.
@@ -494,10 +499,10 @@ class Application(Object):
         return self._command("list_disks")
 
     def list_folder(self, target: Path, *, invisibles: bool | None = None) -> ListOf[str]:
-        """Return the names of what is in a folder. SAFE, reads.
+        """Return the names of what is in a folder. SAFE.
 
         Args:
-            target: The folder to list, an absolute path or .
+            target: The folder to list, absolute path or .
             invisibles: Whether to show invisible files.
 
         Returns:
@@ -543,7 +548,7 @@ class Application(Object):
         from_: Fldm | None = None,
         folder_creation: bool | None = None,
     ) -> str | Path:
-        """Return the path of an app, or of a known folder such as desktop. SAFE, reads.
+        """Return the path of an app, or of a known folder such as desktop. SAFE.
 
         Args:
             target: The folder or app, such as desktop.
@@ -561,11 +566,11 @@ class Application(Object):
     def path_to_resource(
         self, target: str, *, in_bundle: Path | None = None, in_directory: str | None = None
     ) -> Path:
-        """Return the path of a resource in a bundle. SAFE, reads.
+        """Return the path of a resource in a bundle. SAFE.
 
         Args:
             target: The name of the resource.
-            in_bundle: The bundle to look in, an absolute path or .
+            in_bundle: The bundle to look in, absolute path or .
             in_directory: The folder of the bundle to look in.
 
         Returns:
@@ -576,7 +581,7 @@ class Application(Object):
         )
 
     def ascii_character(self, target: int) -> str:
-        """Return the character of a code. SAFE, reads.
+        """Return the character of a code. SAFE.
 
         Args:
             target: The code, from 0 to 255.
@@ -587,7 +592,7 @@ class Application(Object):
         return self._command("ascii_character", target=target)
 
     def ascii_number(self, target: str) -> int:
-        """Return the code of a character. SAFE, reads.
+        """Return the code of a character. SAFE.
 
         Args:
             target: The character to look up.
@@ -600,12 +605,12 @@ class Application(Object):
     def localized_string(
         self, target: str, *, from_table: str | None = None, in_bundle: Path | None = None
     ) -> str:
-        """Return a text in the language of the user. SAFE, reads.
+        """Return a text in the language of the user. SAFE.
 
         Args:
             target: The key of the text.
             from_table: The strings file that has it.
-            in_bundle: The bundle that has it, an absolute path or .
+            in_bundle: The bundle that has it, absolute path or .
 
         Returns:
             The answer, text.
@@ -615,7 +620,7 @@ class Application(Object):
         )
 
     def offset(self, *, of: str, in_: str) -> int:
-        """Return where a text stands in another one, 0 for nowhere. SAFE, reads.
+        """Return where a text stands in another one, 0 for nowhere. SAFE.
 
         Args:
             of: The text to look for.
@@ -627,7 +632,7 @@ class Application(Object):
         return self._command("offset", of=of, in_=in_)
 
     def summarize(self, target: str | Path, *, in_: int | None = None) -> str:
-        """Summarize a text or a text file. SAFE, reads.
+        """Summarize a text or a text file. SAFE.
 
         Args:
             target: What to summarize.
@@ -658,7 +663,7 @@ class Application(Object):
         return self._answer("the_clipboard", as_=as_)
 
     def clipboard_info(self, *, for_: type[Object] | str | None = None) -> ListOf[ListOf[Any]]:
-        """Return the types and sizes of what is on the clipboard. SAFE, reads.
+        """Return the types and sizes of what is on the clipboard. SAFE.
 
         Args:
             for_: The only kind to look for.
@@ -669,10 +674,10 @@ class Application(Object):
         return self._command("clipboard_info", for_=for_)
 
     def open_for_access(self, target: Path, *, write_permission: bool | None = None) -> int:
-        """Open a file for reading or writing. Returns its number. MODIFY, opens a file.
+        """Open a file for reading or writing. Returns its number. MODIFY.
 
         Args:
-            target: Which file to open for access.
+            target: The file to open, absolute path or .
             write_permission: Whether to write to it.
 
         Returns:
@@ -681,7 +686,7 @@ class Application(Object):
         return self._command("open_for_access", target=target, write_permission=write_permission)
 
     def close_access(self, target: Any) -> None:
-        """Close a file after access. SAFE, reads.
+        """Close a file after access. SAFE.
 
         Args:
             target: The number or path of the file.
@@ -751,7 +756,7 @@ class Application(Object):
         self._command("write", target=target, to=to, starting_at=starting_at, for_=for_, as_=as_)
 
     def get_eof(self, target: Any) -> int:
-        """Return the length of a file in bytes. SAFE, reads.
+        """Return the length of a file in bytes. SAFE.
 
         Args:
             target: The path or number of the file.
@@ -774,7 +779,7 @@ class Application(Object):
         """Load a compiled script from a file. DANGEROUS, runs code.
 
         Args:
-            target: The script file, an absolute path or .
+            target: The script file, absolute path or .
 
         Returns:
             The answer, a value.
@@ -788,7 +793,7 @@ class Application(Object):
 
         Args:
             target: The script object to store.
-            in_: The file to write, an absolute path or .
+            in_: The file to write, absolute path or .
             replacing: What to do with an existing file.
         """
         self._command("store_script", target=target, in_=in_, replacing=replacing)
@@ -809,7 +814,7 @@ class Application(Object):
         return self._answer("run_script", target=target, with_parameters=with_parameters, in_=in_)
 
     def scripting_components(self) -> ListOf[str]:
-        """Return the names of the scripting languages at hand. SAFE, reads.
+        """Return the names of the scripting languages at hand. SAFE.
 
         Returns:
             The answer, texts.
@@ -817,7 +822,7 @@ class Application(Object):
         return self._command("scripting_components")
 
     def current_date(self) -> datetime:
-        """Return the date and the time of now. SAFE, reads.
+        """Return the current date and time. SAFE.
 
         Returns:
             The answer, a date.
@@ -876,7 +881,7 @@ class Application(Object):
         to: float | None = None,
         with_seed: int | None = None,
     ) -> float:
-        """Return a random number. SAFE, reads.
+        """Return a random number. SAFE.
 
         Args:
             target: The most it may be.
@@ -892,7 +897,7 @@ class Application(Object):
         )
 
     def round(self, target: float, *, rounding: Olie | None = None) -> int:
-        """Round a number to a whole one. SAFE, reads.
+        """Round a number to a whole one. SAFE.
 
         Args:
             target: What to round.
@@ -944,7 +949,7 @@ class Application(Object):
         return self._answer("system_attribute", target=target, has=has)
 
     def system_info(self) -> SystemInformation:
-        """Return name, version, user and hardware of the Mac. SAFE, reads.
+        """Return name, version, user and hardware of the Mac. SAFE.
 
         Returns:
             The answer, system information.
@@ -952,7 +957,7 @@ class Application(Object):
         return self._command("system_info")
 
     def time_to_gmt(self) -> int:
-        """Return how many seconds the local time is ahead of GMT. SAFE, reads.
+        """Return how many seconds the local time is ahead of GMT. SAFE.
 
         Returns:
             The answer, a whole number.

@@ -406,13 +406,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of System Events, all of its properties or those named. SAFE, reads.
+    """Read objects of System Events, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -452,20 +452,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in System Events, filtered, with the properties named. Each row has
-    its reference. SAFE, reads.
+    """List objects of one class in System Events, filtered, with the named properties and
+    references. SAFE.
 
     Args:
         element: Class, such as document, window, user.
-        of: Container to look in, else the app.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -505,13 +505,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in System Events, filtered. SAFE, reads.
+    """Count objects of one class in System Events, filtered. SAFE.
 
     Args:
         element: Class, such as document, window, user.
-        of: Container to look in, else the app.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -542,14 +542,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in System Events. Returns its reference. MODIFY, makes something
-    new.
+    """Make an object of one class in System Events. Returns its reference. MODIFY.
 
     Args:
         element: Class, such as document, window, user.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -578,9 +577,9 @@ def set(
     """Change properties of an object of System Events. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -619,11 +618,11 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of System Events. MODIFY, closes, unsaved work may be lost.
+    """Close documents or windows of System Events. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which documents or windows.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -642,7 +641,7 @@ def close(
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
 ) -> None:
-    """Save documents of System Events. MODIFY, writes a file.
+    """Save documents or windows of System Events. MODIFY, writes a file.
 
     Args:
         target: Which documents or windows.
@@ -668,11 +667,11 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print files or objects with System Events. MODIFY, prints.
+    """Print files or objects with System Events. MODIFY.
 
     Args:
         target: Which documents, windows or files to print.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
     return APP.call(
@@ -688,10 +687,10 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit System Events. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit System Events. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -705,10 +704,10 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "folders[0]"},
 )
 def delete(target: Ref) -> None:
-    """Delete objects of System Events. DANGEROUS, deletes.
+    """Delete objects of System Events. DANGEROUS.
 
     Args:
-        target: Which object or disk item.
+        target: Which object.
     """
     return APP.call(delete, target=target)
 
@@ -730,12 +729,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate objects of System Events. MODIFY, makes a copy.
+    """Duplicate objects of System Events. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -750,7 +749,7 @@ def duplicate(
     example={"target": "folders[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Say whether an object exists in System Events. SAFE, reads.
+    """Say whether an object exists in System Events. SAFE.
 
     Args:
         target: Which object.
@@ -774,11 +773,11 @@ def exists(target: Ref) -> bool:
     example={"target": "folders[0]", "to": "folders[0]"},
 )
 def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref | ListOf[Ref]:
-    """Move objects of System Events to another place. MODIFY, moves.
+    """Move objects of System Events to another place. MODIFY.
 
     Args:
         target: What to move.
-        to: The folder to move them to, an absolute path or a reference.
+        to: The folder to move them to, absolute path or a reference.
 
     Returns:
         The answer, one or more disk items.
@@ -880,7 +879,7 @@ def start(target: Ref) -> None:
     """Start the screen saver. SAFE, changes the view only.
 
     Args:
-        target: Which screen saver or screen saver preferences object.
+        target: Which screen saver, such as screenSavers 0 .
     """
     return APP.call(start, target=target)
 
@@ -897,7 +896,7 @@ def stop(target: Ref) -> None:
     """Stop the screen saver. DANGEROUS, shows an unattended screen.
 
     Args:
-        target: Which screen saver or screen saver preferences object.
+        target: Which screen saver, such as screenSavers 0 .
     """
     return APP.call(stop, target=target)
 
@@ -909,7 +908,7 @@ def stop(target: Ref) -> None:
     params={},
 )
 def log_out() -> None:
-    """Log the user out of the Mac. DANGEROUS, logs the user out."""
+    """Log the user out of the Mac. DANGEROUS."""
     return APP.call(log_out)
 
 
@@ -923,7 +922,7 @@ def log_out() -> None:
     },
 )
 def restart(*, state_saving_preference: bool | None = None) -> None:
-    """Restart the computer. DANGEROUS, restarts the computer.
+    """Restart the computer. DANGEROUS.
 
     Args:
         state_saving_preference: Whether to open the same windows afterwards.
@@ -942,7 +941,7 @@ def restart(*, state_saving_preference: bool | None = None) -> None:
     },
 )
 def shut_down(*, state_saving_preference: bool | None = None) -> None:
-    """Shut the computer down. DANGEROUS, shuts the computer down.
+    """Shut the computer down. DANGEROUS.
 
     Args:
         state_saving_preference: Whether to open the same windows afterwards.
@@ -1030,7 +1029,7 @@ def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
         "target": Param("", "----", "action"),
     },
     result="action",
-    example={"target": "windows[0].actions[0]"},
+    example={"target": "processes[0].actions[0]"},
 )
 def perform(target: Ref) -> Ref:
     """Perform an action of a control of an app. Returns the action. DANGEROUS, works the controls
@@ -1079,7 +1078,7 @@ def select(target: Ref) -> Ref:
     },
 )
 def list_processes() -> ListOf[Mapping[str, Any]]:
-    """List the running apps that have an interface. SAFE, reads.
+    """List the running apps that have an interface. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -1096,7 +1095,7 @@ def list_processes() -> ListOf[Mapping[str, Any]]:
     bind={"target": "appearancePreferences.darkMode"},
 )
 def get_dark_mode() -> bool:
-    """Say whether dark mode is on. SAFE, reads.
+    """Say whether dark mode is on. SAFE.
 
     Returns:
         The answer.
@@ -1136,7 +1135,7 @@ def set_dark_mode(on: bool) -> None:
     },
 )
 def get_front_app() -> ListOf[Mapping[str, Any]]:
-    """Return the app that is in front. SAFE, reads.
+    """Return the app that is in front. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -1158,7 +1157,7 @@ def bring_to_front(process: Ref) -> None:
     """Bring a running app to the front. SAFE, sets frontmost.
 
     Args:
-        process: Which process to change.
+        process: The app to bring forward, such as processes 0 .
     """
     return APP.call(bring_to_front, process=process)
 
@@ -1177,7 +1176,7 @@ def hide_app(process: Ref) -> None:
     """Hide a running app. MODIFY, sets visible.
 
     Args:
-        process: Which process to change.
+        process: The app to hide, such as processes 0 .
     """
     return APP.call(hide_app, process=process)
 
@@ -1196,7 +1195,7 @@ def type_text(text: str) -> None:
     """Type text into the app that is in front. DANGEROUS, types keys.
 
     Args:
-        text: The text to use.
+        text: The text to type.
     """
     return APP.call(type_text, text=text)
 
@@ -1210,7 +1209,7 @@ def type_text(text: str) -> None:
     bind={"element": "login item", "properties": ["name", "path", "hidden"]},
 )
 def list_login_items() -> ListOf[Mapping[str, Any]]:
-    """List what starts when the user logs in. SAFE, reads.
+    """List what starts when the user logs in. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -1250,7 +1249,7 @@ def add_login_item(path: str) -> Ref:
     bind={"target": "desktops[0].picture"},
 )
 def get_wallpaper() -> Any:
-    """Return the picture of the first desktop. SAFE, reads.
+    """Return the picture of the first desktop. SAFE.
 
     Returns:
         The value, or the properties by name.
@@ -1269,10 +1268,10 @@ def get_wallpaper() -> Any:
     example={"file": "~/Documents/example.txt"},
 )
 def set_wallpaper(file: str) -> None:
-    """Set the picture of the first desktop. MODIFY, sets picture.
+    """Set the picture of the first desktop. MODIFY.
 
     Args:
-        file: The new file.
+        file: The picture, absolute path or .
     """
     return APP.call(set_wallpaper, file=file)
 
@@ -2123,33 +2122,32 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'folders[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -2159,8 +2157,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -2170,14 +2168,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as folders[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as folders[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to open, an absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2188,42 +2186,41 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}, '
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
         '"as_": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, an absolute path or ~"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}, '
+        'print, absolute path or ~"}, '
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object or disk item, such as folders[0]"}'
+        '"target": {"type": "string", "description": "Which object, such as folders[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as folders[0]"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as folders[0]"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -2237,7 +2234,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "move": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "What to move"}, '
-        '"to": {"type": "string", "description": "The folder to move them to, an absolute path or a reference"}'
+        '"to": {"type": "string", "description": "The folder to move them to, absolute path or a reference"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2277,12 +2274,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "start": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which screen saver or screen saver preferences object, such as screenSavers[0]"}'
+        '"target": {"type": "string", "description": "Which screen saver, such as screenSavers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "stop": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which screen saver or screen saver preferences object, such as screenSavers[0]"}'
+        '"target": {"type": "string", "description": "Which screen saver, such as screenSavers[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "log_out": Schema(
@@ -2330,7 +2327,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "perform": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which action, such as windows[0].actions[0]"}'
+        '"target": {"type": "string", "description": "Which action, such as processes[0].actions[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -2366,17 +2363,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "bring_to_front": Schema(
         '{"type": "object", "properties": {'
-        '"process": {"type": "string", "description": "Which process to change, such as processes[0]"}'
+        '"process": {"type": "string", "description": "The app to bring forward, such as processes[0]"}'
         '}, "required": ["process"], "additionalProperties": false}',
     ),
     "hide_app": Schema(
         '{"type": "object", "properties": {'
-        '"process": {"type": "string", "description": "Which process to change, such as processes[0]"}'
+        '"process": {"type": "string", "description": "The app to hide, such as processes[0]"}'
         '}, "required": ["process"], "additionalProperties": false}',
     ),
     "type_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The text to use"}'
+        '"text": {"type": "string", "description": "The text to type"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "list_login_items": Schema(
@@ -2397,7 +2394,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_wallpaper": Schema(
         '{"type": "object", "properties": {'
-        '"file": {"type": "string", "description": "The new file, an absolute path or ~"}'
+        '"file": {"type": "string", "description": "The picture, absolute path or ~"}'
         '}, "required": ["file"], "additionalProperties": false}',
     ),
     "set_dock_autohide": Schema(

@@ -789,16 +789,16 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: File | None = None) -> None:
-        """Close documents, windows or tabs of System Events. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of System Events. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: File | None = None, as_: SaveableFileFormat | None = None) -> None:
-        """Save documents of System Events. MODIFY, writes a file.
+        """Save documents or windows of System Events. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -809,10 +809,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings_2 | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with System Events. MODIFY, prints.
+        """Print files or objects with System Events. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -820,25 +820,25 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of System Events. DANGEROUS, deletes."""
+        """Delete objects of System Events. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of System Events. MODIFY, makes a copy.
+        """Duplicate objects of System Events. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier | str) -> DiskItem | ListOf[DiskItem]:
-        """Move objects of System Events to another place. MODIFY, moves.
+        """Move objects of System Events to another place. MODIFY.
 
         Args:
-            to: The folder to move them to, an absolute path or a reference.
+            to: The folder to move them to, absolute path or a reference.
 
         Returns:
             The answer, one or more disk items.
@@ -847,13 +847,16 @@ class Commands(Specifier):
 
 
 class Application(Commands, Object):
-    """The application System Events."""
+    """The app System Events itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     quit_delay: RwProp[int] = RwProp("quitDelay")
     script_menu_enabled: Prop[bool] = Prop("scriptMenuEnabled")
+    """Whether the script menu is enabled."""
     current_user: One[User] = One("currentUser", "user")
     appearance_preferences: RwOne[ReplaceableAppearancePreferencesObject] = RwOne(
         "appearancePreferences", "appearance preferences object"
@@ -909,6 +912,7 @@ class Application(Commands, Object):
     utilities_folder: One[Folder] = One("utilitiesFolder", "folder")
     workflows_folder: One[Folder] = One("workflowsFolder", "folder")
     ui_elements_enabled: Prop[bool] = Prop("uiElementsEnabled")
+    """Whether the UI elements are enabled."""
     scripting_definition: One[ScriptingDefinitionObject] = One(
         "scriptingDefinition", "scripting definition object"
     )
@@ -954,10 +958,10 @@ class Application(Commands, Object):
         return self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit System Events. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit System Events. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
@@ -978,11 +982,11 @@ class Application(Commands, Object):
         self._command("end_transaction")
 
     def log_out(self) -> None:
-        """Log the user out of the Mac. DANGEROUS, logs the user out."""
+        """Log the user out of the Mac. DANGEROUS."""
         self._command("log_out")
 
     def restart(self, *, state_saving_preference: bool | None = None) -> None:
-        """Restart the computer. DANGEROUS, restarts the computer.
+        """Restart the computer. DANGEROUS.
 
         Args:
             state_saving_preference: Whether to open the same windows afterwards.
@@ -990,7 +994,7 @@ class Application(Commands, Object):
         self._command("restart", state_saving_preference=state_saving_preference)
 
     def shut_down(self, *, state_saving_preference: bool | None = None) -> None:
-        """Shut the computer down. DANGEROUS, shuts the computer down.
+        """Shut the computer down. DANGEROUS.
 
         Args:
             state_saving_preference: Whether to open the same windows afterwards.
@@ -1046,7 +1050,9 @@ class Document(Commands, Object):
     """A document of System Events."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     file: One[File] = One("file", "file")
 
     if TYPE_CHECKING:
@@ -1070,19 +1076,30 @@ class Documents(Commands, Items[Document]):
 
 
 class Window(Commands, Object):
-    """A window of System Events."""
+    """A window of System Events, in processes and UI elements."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
     accessibility_description: Prop[str] = Prop("accessibilityDescription")
     class_: Prop[str] = Prop("class")
@@ -1163,11 +1180,12 @@ class Windows(Commands, Items[Window]):
 
 
 class User(Commands, Object):
-    """An user of System Events."""
+    """A user of System Events."""
 
     full_name: Prop[str] = Prop("fullName")
     home_directory: Prop[str | File] = Prop("homeDirectory")
     name: Prop[str] = Prop("name")
+    """Its name."""
     picture_path: RwProp[str | File] = RwProp("picturePath")
 
     if TYPE_CHECKING:
@@ -1191,10 +1209,11 @@ class Users(Commands, Items[User]):
 
 
 class AppearancePreferencesObject(Commands, Object):
-    """An appearance preferences object of System Events."""
+    """Appearance preferences of System Events."""
 
     appearance: RwProp[Appearances] = RwProp("appearance")
     font_smoothing: RwProp[bool] = RwProp("fontSmoothing")
+    """Whether the font smoothing is on."""
     font_smoothing_limit: Prop[int] = Prop("fontSmoothingLimit")
     font_smoothing_style: RwProp[Fontsmoothingstyles] = RwProp("fontSmoothingStyle")
     highlight_color: RwProp[Highlightcolors | Color] = RwProp("highlightColor")
@@ -1203,7 +1222,9 @@ class AppearancePreferencesObject(Commands, Object):
     recent_servers_limit: RwProp[int] = RwProp("recentServersLimit")
     scroll_bar_action: RwProp[Scrollpagebehaviors] = RwProp("scrollBarAction")
     smooth_scrolling: RwProp[bool] = RwProp("smoothScrolling")
+    """Whether the smooth scrolling is on."""
     dark_mode: RwProp[bool] = RwProp("darkMode")
+    """Whether the dark mode is on."""
 
     if TYPE_CHECKING:
 
@@ -1211,7 +1232,7 @@ class AppearancePreferencesObject(Commands, Object):
 
 
 class CdAndDvdPreferencesObject(Commands, Object):
-    """A CD and DVD preferences object of System Events."""
+    """CD and DVD preferences of System Events."""
 
     blank_cd: One[InsertionPreference] = One("blankCD", "insertion preference")
     blank_dvd: One[InsertionPreference] = One("blankDVD", "insertion preference")
@@ -1242,14 +1263,18 @@ class Desktop(Commands, Object):
     """A desktop of System Events."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     change_interval: RwProp[float] = RwProp("changeInterval")
     display_name: Prop[str] = Prop("displayName")
     picture: RwProp[str | File] = RwProp("picture")
     picture_rotation: RwProp[int] = RwProp("pictureRotation")
     pictures_folder: RwProp[str | File] = RwProp("picturesFolder")
     random_order: RwProp[bool] = RwProp("randomOrder")
+    """Whether the order is random."""
     translucent_menu_bar: RwProp[bool] = RwProp("translucentMenuBar")
+    """Whether the translucent menu bar is on."""
     dynamic_style: RwProp[DynamicStyle] = RwProp("dynamicStyle")
 
     if TYPE_CHECKING:
@@ -1273,20 +1298,27 @@ class Desktops(Commands, Items[Desktop]):
 
 
 class DockPreferencesObject(Commands, Object):
-    """A dock preferences object of System Events."""
+    """Dock preferences of System Events."""
 
     animate: RwProp[bool] = RwProp("animate")
+    """Whether it animates."""
     autohide: RwProp[bool] = RwProp("autohide")
+    """Whether it autohides."""
     dock_size: RwProp[float] = RwProp("dockSize")
     autohide_menu_bar: RwProp[bool] = RwProp("autohideMenuBar")
+    """Whether to autohide the menu bar."""
     double_click_behavior: RwProp[Dpbh] = RwProp("doubleClickBehavior")
     magnification: RwProp[bool] = RwProp("magnification")
+    """Whether it is magnification."""
     magnification_size: RwProp[float] = RwProp("magnificationSize")
     minimize_effect: RwProp[Dpef] = RwProp("minimizeEffect")
     minimize_into_application: RwProp[bool] = RwProp("minimizeIntoApplication")
+    """Whether to minimize into application."""
     screen_edge: RwProp[Dpls] = RwProp("screenEdge")
     show_indicators: RwProp[bool] = RwProp("showIndicators")
+    """Whether to show indicators."""
     show_recents: RwProp[bool] = RwProp("showRecents")
+    """Whether to show recents."""
 
     if TYPE_CHECKING:
 
@@ -1297,9 +1329,12 @@ class LoginItem(Commands, Object):
     """A login item of System Events."""
 
     hidden: RwProp[bool] = RwProp("hidden")
+    """Whether it is hidden."""
     kind: Prop[str] = Prop("kind")
     name: Prop[str] = Prop("name")
+    """Its name."""
     path: Prop[str] = Prop("path")
+    """Its path."""
 
     if TYPE_CHECKING:
 
@@ -1322,12 +1357,15 @@ class LoginItems(Commands, Items[LoginItem]):
 
 
 class Configuration(Commands, Object):
-    """A configuration of System Events."""
+    """A configuration of System Events, in services."""
 
     account_name: RwProp[str] = RwProp("accountName")
     connected: Prop[bool] = Prop("connected")
+    """Whether it is connected."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     name: Prop[str] = Prop("name")
+    """Its name."""
 
     def connect(self) -> Configuration:
         """Connect a network service or configuration, such as a VPN. DANGEROUS, connects to another
@@ -1368,15 +1406,18 @@ class Configurations(Commands, Items[Configuration]):
 
 
 class Interface(Commands, Object):
-    """An interface of System Events."""
+    """An interface of System Events, in network preferences."""
 
     automatic: RwProp[bool] = RwProp("automatic")
+    """Whether it is automatic."""
     duplex: RwProp[str] = RwProp("duplex")
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     kind: Prop[str] = Prop("kind")
     mac_address: Prop[str] = Prop("macAddress")
     mtu: RwProp[int] = RwProp("mtu")
     name: Prop[str] = Prop("name")
+    """Its name."""
     speed: RwProp[int] = RwProp("speed")
 
     if TYPE_CHECKING:
@@ -1400,10 +1441,12 @@ class Interfaces(Commands, Items[Interface]):
 
 
 class Location(Commands, Object):
-    """A location of System Events."""
+    """A location of System Events, in network preferences."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     services: Elements[Services] = Elements("services", "service")
 
     if TYPE_CHECKING:
@@ -1427,7 +1470,7 @@ class Locations(Commands, Items[Location]):
 
 
 class NetworkPreferencesObject(Commands, Object):
-    """A network preferences object of System Events."""
+    """Network preferences of System Events."""
 
     current_location: RwOne[ReplaceableLocation] = RwOne("currentLocation", "location")
     interfaces: Elements[Interfaces] = Elements("interfaces", "interface")
@@ -1440,16 +1483,19 @@ class NetworkPreferencesObject(Commands, Object):
 
 
 class Service(Commands, Object):
-    """A service of System Events."""
+    """A service of System Events, in locations and network preferences."""
 
     active: Prop[bool] = Prop("active")
+    """Whether it is active."""
     current_configuration: RwOne[ReplaceableConfiguration] = RwOne(
         "currentConfiguration", "configuration"
     )
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     interface: One[Interface] = One("interface", "interface")
     kind: Prop[int] = Prop("kind")
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     configurations: Elements[Configurations] = Elements("configurations", "configuration")
 
     def connect(self) -> Configuration:
@@ -1495,7 +1541,9 @@ class ScreenSaver(Commands, Object):
 
     displayed_name: Prop[str] = Prop("displayedName")
     name: Prop[str] = Prop("name")
+    """Its name."""
     path: Prop[Path] = Prop("path")
+    """Its path."""
     picture_display_style: RwProp[str] = RwProp("pictureDisplayStyle")
 
     def start(self) -> None:
@@ -1527,12 +1575,15 @@ class ScreenSavers(Commands, Items[ScreenSaver]):
 
 
 class ScreenSaverPreferencesObject(Commands, Object):
-    """A screen saver preferences object of System Events."""
+    """Screen saver preferences of System Events."""
 
     delay_interval: RwProp[int] = RwProp("delayInterval")
     main_screen_only: RwProp[bool] = RwProp("mainScreenOnly")
+    """Whether it is on the main screen only."""
     running: Prop[bool] = Prop("running")
+    """Whether it is running."""
     show_clock: RwProp[bool] = RwProp("showClock")
+    """Whether to show the clock."""
 
     def start(self) -> None:
         """Start the screen saver. SAFE, changes the view only."""
@@ -1548,14 +1599,19 @@ class ScreenSaverPreferencesObject(Commands, Object):
 
 
 class SecurityPreferencesObject(Commands, Object):
-    """A security preferences object of System Events."""
+    """Security preferences of System Events."""
 
     automatic_login: RwProp[bool] = RwProp("automaticLogin")
+    """Whether the automatic login is on."""
     log_out_when_inactive: RwProp[bool] = RwProp("logOutWhenInactive")
+    """Whether to log out when inactive."""
     log_out_when_inactive_interval: RwProp[int] = RwProp("logOutWhenInactiveInterval")
     require_password_to_unlock: RwProp[bool] = RwProp("requirePasswordToUnlock")
+    """Whether to require the password to unlock."""
     require_password_to_wake: RwProp[bool] = RwProp("requirePasswordToWake")
+    """Whether to require the password to wake."""
     secure_virtual_memory: RwProp[bool] = RwProp("secureVirtualMemory")
+    """Whether the secure virtual memory is on."""
 
     if TYPE_CHECKING:
 
@@ -1566,20 +1622,29 @@ class DiskItem(Commands, Object):
     """A disk item of System Events."""
 
     busy_status: Prop[bool] = Prop("busyStatus")
+    """Whether it is busy."""
     container: One[DiskItem] = One("container", "disk item")
+    """What holds it."""
     creation_date: Prop[datetime] = Prop("creationDate")
+    """When it was made, in ISO 8601."""
     displayed_name: Prop[str] = Prop("displayedName")
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     modification_date: RwProp[datetime] = RwProp("modificationDate")
+    """When it was changed last, in ISO 8601."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     name_extension: Prop[str] = Prop("nameExtension")
     package_folder: Prop[bool] = Prop("packageFolder")
+    """Whether it is a package."""
     path: Prop[str] = Prop("path")
+    """Its path."""
     physical_size: Prop[int] = Prop("physicalSize")
     posix_path: Prop[str] = Prop("posixPath")
     size: Prop[int] = Prop("size")
     url: Prop[str] = Prop("url")
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     volume: Prop[str] = Prop("volume")
 
     if TYPE_CHECKING:
@@ -1603,7 +1668,7 @@ class DiskItems(Commands, Items[DiskItem]):
 
 
 class Alias(DiskItem):
-    """An alias of System Events."""
+    """An alias of System Events, a kind of disk item."""
 
     creator_type: RwProp[Any] = RwProp("creatorType")
     default_application: RwProp[Any] = RwProp("defaultApplication")
@@ -1612,6 +1677,7 @@ class Alias(DiskItem):
     product_version: Prop[str] = Prop("productVersion")
     short_version: Prop[str] = Prop("shortVersion")
     stationery: RwProp[bool] = RwProp("stationery")
+    """Whether it is a stationery pad."""
     type_identifier: Prop[str] = Prop("typeIdentifier")
     version: Prop[str] = Prop("version")
     aliases: Elements[Aliases] = Elements("aliases", "alias")
@@ -1649,8 +1715,10 @@ class Domain(Commands, Object):
     folder_action_scripts_folder: One[Folder] = One("folderActionScriptsFolder", "folder")
     fonts_folder: One[Folder] = One("fontsFolder", "folder")
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     library_folder: One[Folder] = One("libraryFolder", "folder")
     name: Prop[str] = Prop("name")
+    """Its name."""
     preferences_folder: One[Folder] = One("preferencesFolder", "folder")
     scripting_additions_folder: One[Folder] = One("scriptingAdditionsFolder", "folder")
     scripts_folder: One[Folder] = One("scriptsFolder", "folder")
@@ -1681,7 +1749,7 @@ class Domains(Commands, Items[Domain]):
 
 
 class ClassicDomainObject(Domain):
-    """A Classic domain object of System Events."""
+    """A Classic domain of System Events, a kind of domain."""
 
     apple_menu_folder: One[Folder] = One("appleMenuFolder", "folder")
     control_panels_folder: One[Folder] = One("controlPanelsFolder", "folder")
@@ -1699,16 +1767,20 @@ class ClassicDomainObject(Domain):
 
 
 class Disk(DiskItem):
-    """A disk of System Events."""
+    """A disk of System Events, a kind of disk item."""
 
     capacity: Prop[float] = Prop("capacity")
     ejectable: Prop[bool] = Prop("ejectable")
+    """Whether it is ejectable."""
     format: Prop[Edfm] = Prop("format")
     free_space: Prop[float] = Prop("freeSpace")
     ignore_privileges: RwProp[bool] = RwProp("ignorePrivileges")
+    """Whether to ignore privileges."""
     local_volume: Prop[bool] = Prop("localVolume")
+    """Whether it is on this Mac."""
     server: Prop[Any] = Prop("server")
     startup: Prop[bool] = Prop("startup")
+    """Whether the Mac starts from it."""
     zone: Prop[Any] = Prop("zone")
     aliases: Elements[Aliases] = Elements("aliases", "alias")
     disk_items: Elements[DiskItems] = Elements("diskItems", "disk item")
@@ -1737,7 +1809,7 @@ class Disks(Commands, Items[Disk]):
 
 
 class File(DiskItem):
-    """A file of System Events."""
+    """A file of System Events, a kind of disk item."""
 
     creator_type: RwProp[Any] = RwProp("creatorType")
     default_application: RwProp[Any] = RwProp("defaultApplication")
@@ -1746,6 +1818,7 @@ class File(DiskItem):
     product_version: Prop[str] = Prop("productVersion")
     short_version: Prop[str] = Prop("shortVersion")
     stationery: RwProp[bool] = RwProp("stationery")
+    """Whether it is a stationery pad."""
     type_identifier: Prop[str] = Prop("typeIdentifier")
     version: Prop[str] = Prop("version")
 
@@ -1778,7 +1851,7 @@ class Files(Commands, Items[File]):
 
 
 class FilePackage(File):
-    """A file package of System Events."""
+    """A file package of System Events, a kind of file."""
 
     aliases: Elements[Aliases] = Elements("aliases", "alias")
     disk_items: Elements[DiskItems] = Elements("diskItems", "disk item")
@@ -1807,7 +1880,7 @@ class FilePackages(Commands, Items[FilePackage]):
 
 
 class Folder(DiskItem):
-    """A folder of System Events."""
+    """A folder of System Events, a kind of disk item."""
 
     aliases: Elements[Aliases] = Elements("aliases", "alias")
     disk_items: Elements[DiskItems] = Elements("diskItems", "disk item")
@@ -1836,7 +1909,7 @@ class Folders(Commands, Items[Folder]):
 
 
 class LocalDomainObject(Domain):
-    """A local domain object of System Events."""
+    """A local domain of System Events, a kind of domain."""
 
     if TYPE_CHECKING:
 
@@ -1844,7 +1917,7 @@ class LocalDomainObject(Domain):
 
 
 class NetworkDomainObject(Domain):
-    """A network domain object of System Events."""
+    """A network domain of System Events, a kind of domain."""
 
     if TYPE_CHECKING:
 
@@ -1852,7 +1925,7 @@ class NetworkDomainObject(Domain):
 
 
 class SystemDomainObject(Domain):
-    """A system domain object of System Events."""
+    """A system domain of System Events, a kind of domain."""
 
     if TYPE_CHECKING:
 
@@ -1860,7 +1933,7 @@ class SystemDomainObject(Domain):
 
 
 class UserDomainObject(Domain):
-    """An user domain object of System Events."""
+    """A user domain of System Events, a kind of domain."""
 
     desktop_folder: One[Folder] = One("desktopFolder", "folder")
     documents_folder: One[Folder] = One("documentsFolder", "folder")
@@ -1880,10 +1953,11 @@ class UserDomainObject(Domain):
 
 
 class Action(Commands, Object):
-    """An action of System Events."""
+    """An action of System Events, in windows and UI elements."""
 
     description: Prop[str] = Prop("description")
     name: Prop[str] = Prop("name")
+    """Its name."""
 
     def perform(self) -> Action:
         """Perform an action of a control of an app. Returns the action. DANGEROUS, works the controls
@@ -1915,7 +1989,7 @@ class Actions(Commands, Items[Action]):
 
 
 class UiElement(Commands, Object):
-    """An UI element of System Events."""
+    """A UI element of System Events, in windows and UI elements."""
 
     accessibility_description: Prop[str] = Prop("accessibilityDescription")
     class_: Prop[str] = Prop("class")
@@ -1927,6 +2001,7 @@ class UiElement(Commands, Object):
     maximum_value: Prop[float] = Prop("maximumValue")
     minimum_value: Prop[float] = Prop("minimumValue")
     name: Prop[str] = Prop("name")
+    """Its name."""
     orientation: Prop[str] = Prop("orientation")
     position: RwProp[ListOf[float]] = RwProp("position")
     role: Prop[str] = Prop("role")
@@ -2025,26 +2100,34 @@ class UiElements(Commands, Items[UiElement]):
 
 
 class Process(UiElement):
-    """A process of System Events."""
+    """A process of System Events, a kind of UI element."""
 
     accepts_high_level_events: Prop[bool] = Prop("acceptsHighLevelEvents")
+    """Whether it accepts high level events."""
     accepts_remote_events: Prop[bool] = Prop("acceptsRemoteEvents")
+    """Whether it accepts remote events."""
     architecture: Prop[str] = Prop("architecture")
     background_only: Prop[bool] = Prop("backgroundOnly")
+    """Whether it has no interface."""
     bundle_identifier: Prop[str] = Prop("bundleIdentifier")
     classic: Prop[bool] = Prop("classic")
+    """Whether it is Classic."""
     creator_type: Prop[str] = Prop("creatorType")
     displayed_name: Prop[str] = Prop("displayedName")
     file: Prop[Path | File] = Prop("file")
     file_type: Prop[str] = Prop("fileType")
     frontmost: RwProp[bool] = RwProp("frontmost")
+    """Whether the app is in front."""
     has_scripting_terminology: Prop[bool] = Prop("hasScriptingTerminology")
+    """Whether it has scripting terminology."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     partition_space_used: Prop[int] = Prop("partitionSpaceUsed")
     short_name: Prop[str] = Prop("shortName")
     total_partition_size: Prop[int] = Prop("totalPartitionSize")
     unix_id: Prop[int] = Prop("unixId")
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
 
     if TYPE_CHECKING:
 
@@ -2067,7 +2150,7 @@ class Processes(Commands, Items[Process]):
 
 
 class ApplicationProcess(Process):
-    """An application process of System Events."""
+    """An application process of System Events, a kind of process."""
 
     application_file: Prop[Path | File] = Prop("applicationFile")
 
@@ -2092,10 +2175,12 @@ class ApplicationProcesses(Commands, Items[ApplicationProcess]):
 
 
 class Attribute(Commands, Object):
-    """An attribute of System Events."""
+    """An attribute of System Events, in windows and UI elements."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     settable: Prop[bool] = Prop("settable")
+    """Whether it is settable."""
     value: RwProp[Any] = RwProp("value")
 
     if TYPE_CHECKING:
@@ -2119,7 +2204,7 @@ class Attributes(Commands, Items[Attribute]):
 
 
 class Browser(UiElement):
-    """A browser of System Events."""
+    """A browser of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2142,7 +2227,7 @@ class Browsers(Commands, Items[Browser]):
 
 
 class BusyIndicator(UiElement):
-    """A busy indicator of System Events."""
+    """A busy indicator of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2165,7 +2250,7 @@ class BusyIndicators(Commands, Items[BusyIndicator]):
 
 
 class Button(UiElement):
-    """A button of System Events."""
+    """A button of System Events, a kind of UI element, in windows, scroll bars and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2188,7 +2273,7 @@ class Buttons(Commands, Items[Button]):
 
 
 class Checkbox(UiElement):
-    """A checkbox of System Events."""
+    """A checkbox of System Events, a kind of UI element, in windows, groups and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2211,7 +2296,7 @@ class Checkboxes(Commands, Items[Checkbox]):
 
 
 class ColorWell(UiElement):
-    """A color well of System Events."""
+    """A color well of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2234,7 +2319,7 @@ class ColorWells(Commands, Items[ColorWell]):
 
 
 class Column(UiElement):
-    """A column of System Events."""
+    """A column of System Events, a kind of UI element, in UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2257,7 +2342,7 @@ class Columns(Commands, Items[Column]):
 
 
 class ComboBox(UiElement):
-    """A combo box of System Events."""
+    """A combo box of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2280,7 +2365,7 @@ class ComboBoxes(Commands, Items[ComboBox]):
 
 
 class DeskAccessoryProcess(Process):
-    """A desk accessory process of System Events."""
+    """A desk accessory process of System Events, a kind of process."""
 
     desk_accessory_file: Prop[Path] = Prop("deskAccessoryFile")
 
@@ -2305,7 +2390,7 @@ class DeskAccessoryProcesses(Commands, Items[DeskAccessoryProcess]):
 
 
 class Drawer(UiElement):
-    """A drawer of System Events."""
+    """A drawer of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2328,7 +2413,7 @@ class Drawers(Commands, Items[Drawer]):
 
 
 class Group(UiElement):
-    """A group of System Events."""
+    """A group of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2351,7 +2436,7 @@ class Groups(Commands, Items[Group]):
 
 
 class GrowArea(UiElement):
-    """A grow area of System Events."""
+    """A grow area of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2374,7 +2459,7 @@ class GrowAreas(Commands, Items[GrowArea]):
 
 
 class Image(UiElement):
-    """An image of System Events."""
+    """An image of System Events, a kind of UI element, in windows, static texts and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2397,7 +2482,7 @@ class Images(Commands, Items[Image]):
 
 
 class Incrementor(UiElement):
-    """An incrementor of System Events."""
+    """An incrementor of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2420,7 +2505,7 @@ class Incrementors(Commands, Items[Incrementor]):
 
 
 class List(UiElement):
-    """A list of System Events."""
+    """A list of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2443,7 +2528,7 @@ class Lists(Commands, Items[List]):
 
 
 class Menu(UiElement):
-    """A menu of System Events."""
+    """A menu of System Events, a kind of UI element."""
 
     if TYPE_CHECKING:
 
@@ -2466,7 +2551,7 @@ class Menus(Commands, Items[Menu]):
 
 
 class MenuBar(UiElement):
-    """A menu bar of System Events."""
+    """A menu bar of System Events, a kind of UI element, in processes and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2489,7 +2574,7 @@ class MenuBars(Commands, Items[MenuBar]):
 
 
 class MenuBarItem(UiElement):
-    """A menu bar item of System Events."""
+    """A menu bar item of System Events, a kind of UI element, in menu bars and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2512,7 +2597,7 @@ class MenuBarItems(Commands, Items[MenuBarItem]):
 
 
 class MenuButton(UiElement):
-    """A menu button of System Events."""
+    """A menu button of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2535,7 +2620,7 @@ class MenuButtons(Commands, Items[MenuButton]):
 
 
 class MenuItem(UiElement):
-    """A menu item of System Events."""
+    """A menu item of System Events, a kind of UI element, in menus and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2558,7 +2643,7 @@ class MenuItems(Commands, Items[MenuItem]):
 
 
 class Outline(UiElement):
-    """An outline of System Events."""
+    """An outline of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2581,7 +2666,7 @@ class Outlines(Commands, Items[Outline]):
 
 
 class PopOver(UiElement):
-    """A pop over of System Events."""
+    """A pop over of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2604,7 +2689,7 @@ class PopOvers(Commands, Items[PopOver]):
 
 
 class PopUpButton(UiElement):
-    """A pop up button of System Events."""
+    """A pop up button of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2627,7 +2712,7 @@ class PopUpButtons(Commands, Items[PopUpButton]):
 
 
 class ProgressIndicator(UiElement):
-    """A progress indicator of System Events."""
+    """A progress indicator of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2650,7 +2735,7 @@ class ProgressIndicators(Commands, Items[ProgressIndicator]):
 
 
 class RadioButton(UiElement):
-    """A radio button of System Events."""
+    """A radio button of System Events, a kind of UI element."""
 
     if TYPE_CHECKING:
 
@@ -2673,7 +2758,7 @@ class RadioButtons(Commands, Items[RadioButton]):
 
 
 class RadioGroup(UiElement):
-    """A radio group of System Events."""
+    """A radio group of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2696,7 +2781,7 @@ class RadioGroups(Commands, Items[RadioGroup]):
 
 
 class RelevanceIndicator(UiElement):
-    """A relevance indicator of System Events."""
+    """A relevance indicator of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2719,7 +2804,7 @@ class RelevanceIndicators(Commands, Items[RelevanceIndicator]):
 
 
 class Row(UiElement):
-    """A row of System Events."""
+    """A row of System Events, a kind of UI element, in UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2742,7 +2827,7 @@ class Rows_(Commands, Items[Row]):
 
 
 class ScrollArea(UiElement):
-    """A scroll area of System Events."""
+    """A scroll area of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2765,7 +2850,7 @@ class ScrollAreas(Commands, Items[ScrollArea]):
 
 
 class ScrollBar(UiElement):
-    """A scroll bar of System Events."""
+    """A scroll bar of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2788,7 +2873,7 @@ class ScrollBars(Commands, Items[ScrollBar]):
 
 
 class Sheet(UiElement):
-    """A sheet of System Events."""
+    """A sheet of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2811,7 +2896,7 @@ class Sheets(Commands, Items[Sheet]):
 
 
 class Slider(UiElement):
-    """A slider of System Events."""
+    """A slider of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2834,7 +2919,7 @@ class Sliders(Commands, Items[Slider]):
 
 
 class Splitter(UiElement):
-    """A splitter of System Events."""
+    """A splitter of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2857,7 +2942,7 @@ class Splitters(Commands, Items[Splitter]):
 
 
 class SplitterGroup(UiElement):
-    """A splitter group of System Events."""
+    """A splitter group of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2880,7 +2965,7 @@ class SplitterGroups(Commands, Items[SplitterGroup]):
 
 
 class StaticText(UiElement):
-    """A static text of System Events."""
+    """Static text of System Events, a kind of UI element, in windows, groups and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2903,7 +2988,7 @@ class StaticTexts(Commands, Items[StaticText]):
 
 
 class TabGroup(UiElement):
-    """A tab group of System Events."""
+    """A tab group of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2926,7 +3011,7 @@ class TabGroups(Commands, Items[TabGroup]):
 
 
 class Table(UiElement):
-    """A table of System Events."""
+    """A table of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2949,7 +3034,7 @@ class Tables(Commands, Items[Table]):
 
 
 class TextArea(UiElement):
-    """A text area of System Events."""
+    """A text area of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2972,7 +3057,7 @@ class TextAreas(Commands, Items[TextArea]):
 
 
 class TextField(UiElement):
-    """A text field of System Events."""
+    """A text field of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -2995,7 +3080,7 @@ class TextFields(Commands, Items[TextField]):
 
 
 class Toolbar(UiElement):
-    """A toolbar of System Events."""
+    """A toolbar of System Events, a kind of UI element, in windows and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -3018,7 +3103,7 @@ class Toolbars(Commands, Items[Toolbar]):
 
 
 class ValueIndicator(UiElement):
-    """A value indicator of System Events."""
+    """A value indicator of System Events, a kind of UI element, in scroll bars and UI elements."""
 
     if TYPE_CHECKING:
 
@@ -3041,7 +3126,7 @@ class ValueIndicators(Commands, Items[ValueIndicator]):
 
 
 class PropertyListFile(File):
-    """A property list file of System Events."""
+    """A property list file of System Events, a kind of file."""
 
     contents: RwProp[PropertyListItem | str | PropertyListFile] = RwProp("contents")
 
@@ -3066,7 +3151,7 @@ class PropertyListFiles(Commands, Items[PropertyListFile]):
 
 
 class Data(Commands, Object):
-    """A data of System Events."""
+    """Data of System Events."""
 
     if TYPE_CHECKING:
 
@@ -3074,10 +3159,11 @@ class Data(Commands, Object):
 
 
 class PropertyListItem(Commands, Object):
-    """A property list item of System Events."""
+    """A property list item of System Events, in property list items."""
 
     kind: Prop[str] = Prop("kind")
     name: Prop[str] = Prop("name")
+    """Its name."""
     text: RwProp[str] = RwProp("text")
     value: RwProp[Any] = RwProp("value")
     contents: Prop[str | PropertyListItem | PropertyListFile | File] = Prop("contents")
@@ -3106,9 +3192,10 @@ class PropertyListItems(Commands, Items[PropertyListItem]):
 
 
 class XmlAttribute(Commands, Object):
-    """A XML attribute of System Events."""
+    """An XML attribute of System Events, in XML elements."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     value: RwProp[bool | datetime | List | float | dict[str, Any] | str] = RwProp("value")
 
     if TYPE_CHECKING:
@@ -3132,10 +3219,12 @@ class XmlAttributes(Commands, Items[XmlAttribute]):
 
 
 class XmlData(Commands, Object):
-    """A XML data of System Events."""
+    """XML data of System Events."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     text: RwProp[str] = RwProp("text")
     xml_elements: Elements[XmlElements] = Elements("xmlElements", "XML element")
 
@@ -3160,10 +3249,12 @@ class XmlDatas(Commands, Items[XmlData]):
 
 
 class XmlElement(Commands, Object):
-    """A XML element of System Events."""
+    """An XML element of System Events, in XML data and XML elements."""
 
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     value: RwProp[bool | datetime | List | float | dict[str, Any] | str] = RwProp("value")
     xml_attributes: Elements[XmlAttributes] = Elements("xmlAttributes", "XML attribute")
     xml_elements: Elements[XmlElements] = Elements("xmlElements", "XML element")
@@ -3189,7 +3280,7 @@ class XmlElements(Commands, Items[XmlElement]):
 
 
 class XmlFile(File):
-    """A XML file of System Events."""
+    """An XML file of System Events, a kind of file."""
 
     contents: RwProp[XmlData | str | XmlFile] = RwProp("contents")
 
@@ -3214,10 +3305,11 @@ class XmlFiles(Commands, Items[XmlFile]):
 
 
 class PrintSettings(Commands, Object):
-    """A print settings of System Events."""
+    """Print settings of System Events."""
 
     copies: RwProp[int] = RwProp("copies")
     collating: RwProp[bool] = RwProp("collating")
+    """Whether it is collating."""
     starting_page: RwProp[int] = RwProp("startingPage")
     ending_page: RwProp[int] = RwProp("endingPage")
     pages_across: RwProp[int] = RwProp("pagesAcross")
@@ -3233,12 +3325,15 @@ class PrintSettings(Commands, Object):
 
 
 class ScriptingClass(Commands, Object):
-    """A scripting class of System Events."""
+    """A scripting class of System Events, in scripting suites."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
+    """Whether it is hidden."""
     plural_name: Prop[str] = Prop("pluralName")
     suite_name: Prop[str] = Prop("suiteName")
     superclass: One[ScriptingClass] = One("superclass", "scripting class")
@@ -3270,13 +3365,16 @@ class ScriptingClasses(Commands, Items[ScriptingClass]):
 
 
 class ScriptingCommand(Commands, Object):
-    """A scripting command of System Events."""
+    """A scripting command of System Events, in scripting suites."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     direct_parameter: One[ScriptingParameter] = One("directParameter", "scripting parameter")
     hidden: Prop[bool] = Prop("hidden")
+    """Whether it is hidden."""
     scripting_result: One[ScriptingResultObject] = One("scriptingResult", "scripting result object")
     suite_name: Prop[str] = Prop("suiteName")
     scripting_parameters: Elements[ScriptingParameters] = Elements(
@@ -3304,7 +3402,7 @@ class ScriptingCommands(Commands, Items[ScriptingCommand]):
 
 
 class ScriptingDefinitionObject(Commands, Object):
-    """A scripting definition object of System Events."""
+    """A scripting definition of System Events."""
 
     scripting_suites: Elements[ScriptingSuites] = Elements("scriptingSuites", "scripting suite")
 
@@ -3314,7 +3412,7 @@ class ScriptingDefinitionObject(Commands, Object):
 
 
 class ScriptingElement(ScriptingClass):
-    """A scripting element of System Events."""
+    """A scripting element of System Events, a kind of scripting class, in scripting classes."""
 
     if TYPE_CHECKING:
 
@@ -3337,11 +3435,14 @@ class ScriptingElements(Commands, Items[ScriptingElement]):
 
 
 class ScriptingEnumeration(Commands, Object):
-    """A scripting enumeration of System Events."""
+    """A scripting enumeration of System Events, in scripting suites."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     hidden: Prop[bool] = Prop("hidden")
+    """Whether it is hidden."""
     scripting_enumerators: Elements[ScriptingEnumerators] = Elements(
         "scriptingEnumerators", "scripting enumerator"
     )
@@ -3367,12 +3468,15 @@ class ScriptingEnumerations(Commands, Items[ScriptingEnumeration]):
 
 
 class ScriptingEnumerator(Commands, Object):
-    """A scripting enumerator of System Events."""
+    """A scripting enumerator of System Events, in scripting enumerations."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
+    """Whether it is hidden."""
 
     if TYPE_CHECKING:
 
@@ -3395,14 +3499,18 @@ class ScriptingEnumerators(Commands, Items[ScriptingEnumerator]):
 
 
 class ScriptingParameter(Commands, Object):
-    """A scripting parameter of System Events."""
+    """A scripting parameter of System Events, in scripting commands."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
+    """Whether it is hidden."""
     kind: Prop[str] = Prop("kind")
     optional: Prop[bool] = Prop("optional")
+    """Whether it is optional."""
 
     if TYPE_CHECKING:
 
@@ -3425,16 +3533,21 @@ class ScriptingParameters(Commands, Items[ScriptingParameter]):
 
 
 class ScriptingProperty(Commands, Object):
-    """A scripting property of System Events."""
+    """A scripting property of System Events, in scripting classes."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     access: Prop[Accs] = Prop("access")
     description: Prop[str] = Prop("description")
     enumerated: Prop[bool] = Prop("enumerated")
+    """Whether it is enumerated."""
     hidden: Prop[bool] = Prop("hidden")
+    """Whether it is hidden."""
     kind: Prop[str] = Prop("kind")
     listed: Prop[bool] = Prop("listed")
+    """Whether it is listed."""
 
     if TYPE_CHECKING:
 
@@ -3457,12 +3570,14 @@ class ScriptingProperties(Commands, Items[ScriptingProperty]):
 
 
 class ScriptingResultObject(Commands, Object):
-    """A scripting result object of System Events."""
+    """A scripting result of System Events."""
 
     description: Prop[str] = Prop("description")
     enumerated: Prop[bool] = Prop("enumerated")
+    """Whether it is enumerated."""
     kind: Prop[str] = Prop("kind")
     listed: Prop[bool] = Prop("listed")
+    """Whether it is listed."""
 
     if TYPE_CHECKING:
 
@@ -3470,12 +3585,15 @@ class ScriptingResultObject(Commands, Object):
 
 
 class ScriptingSuite(Commands, Object):
-    """A scripting suite of System Events."""
+    """A scripting suite of System Events, in scripting definitions."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[str] = Prop("id")
+    """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
+    """Whether it is hidden."""
     scripting_commands: Elements[ScriptingCommands] = Elements(
         "scriptingCommands", "scripting command"
     )

@@ -123,13 +123,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Terminal, all of its properties or those named. SAFE, reads.
+    """Read objects of Terminal, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -169,20 +169,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Terminal, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Terminal, filtered, with the named properties and references.
+    SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -222,13 +222,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Terminal, filtered. SAFE, reads.
+    """Count objects of one class in Terminal, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -258,14 +258,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Terminal. Returns its reference. DANGEROUS, makes something
-    new.
+    """Make an object of one class in Terminal. Returns its reference. DANGEROUS.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -294,9 +293,9 @@ def set(
     """Change properties of an object of Terminal. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -331,11 +330,11 @@ def open(target: ListOf[str]) -> None:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of Terminal. DANGEROUS, starts or ends a shell.
+    """Close windows of Terminal. DANGEROUS, starts or ends a shell.
 
     Args:
         target: Which windows.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -351,7 +350,7 @@ def close(
     example={"target": "settingsSets[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None) -> None:
-    """Save documents of Terminal. MODIFY, writes a file.
+    """Save windows of Terminal. MODIFY, writes a file.
 
     Args:
         target: Which windows.
@@ -376,11 +375,11 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print files or objects with Terminal. MODIFY, prints.
+    """Print files or objects with Terminal. MODIFY.
 
     Args:
         target: Which windows or files to print.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
     return APP.call(
@@ -396,10 +395,10 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit Terminal. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit Terminal. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -413,7 +412,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "settingsSets[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of Terminal. DANGEROUS, deletes.
+    """Delete objects of Terminal. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -435,12 +434,12 @@ def delete(target: Ref | ListOf[Ref]) -> None:
 def duplicate(
     target: Ref | ListOf[Ref], *, to: Ref, with_properties: Mapping[str, Any] | None = None
 ) -> None:
-    """Duplicate objects of Terminal. MODIFY, makes a copy.
+    """Duplicate objects of Terminal. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -455,7 +454,7 @@ def duplicate(
     example={"target": "settingsSets[0]"},
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
-    """Say whether an object exists in Terminal. SAFE, reads.
+    """Say whether an object exists in Terminal. SAFE.
 
     Args:
         target: Which objects.
@@ -476,11 +475,11 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
     example={"target": "settingsSets[0]", "to": "application"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move objects of Terminal to another place. MODIFY, moves.
+    """Move objects of Terminal to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -517,7 +516,7 @@ def do_script(command: str | None = None, *, in_: Any = None) -> Ref:
     bind={"element": "window", "properties": ["name", "frontmost"]},
 )
 def list_windows() -> ListOf[Mapping[str, Any]]:
-    """List the windows of Terminal. SAFE, reads.
+    """List the windows of Terminal. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -534,7 +533,7 @@ def list_windows() -> ListOf[Mapping[str, Any]]:
     bind={"target": "windows[0].selectedTab.contents"},
 )
 def get_contents() -> str:
-    """Return the visible text of the front tab of Terminal. SAFE, reads.
+    """Return the visible text of the front tab of Terminal. SAFE.
 
     Returns:
         The answer.
@@ -551,7 +550,7 @@ def get_contents() -> str:
     bind={"target": "windows[0].selectedTab.busy"},
 )
 def is_busy() -> bool:
-    """Say whether a command runs in the front tab of Terminal. SAFE, reads.
+    """Say whether a command runs in the front tab of Terminal. SAFE.
 
     Returns:
         The answer.
@@ -614,7 +613,7 @@ def run_in_front(command: str) -> Ref:
     bind={"target": "windows[0].selectedTab.history"},
 )
 def get_history() -> str:
-    """Return all the text of the front tab of Terminal, what scrolled away too. SAFE, reads.
+    """Return all the text of the front tab of Terminal, what scrolled away too. SAFE.
 
     Returns:
         The answer.
@@ -631,7 +630,7 @@ def get_history() -> str:
     bind={"target": "windows[0].selectedTab.processes"},
 )
 def get_processes() -> ListOf[str]:
-    """Return the processes that run in the front tab of Terminal. SAFE, reads.
+    """Return the processes that run in the front tab of Terminal. SAFE.
 
     Returns:
         The answer.
@@ -648,7 +647,7 @@ def get_processes() -> ListOf[str]:
     bind={"element": "tab", "of": "windows[0]", "properties": ["tty", "busy", "custom title"]},
 )
 def list_tabs() -> ListOf[Mapping[str, Any]]:
-    """List the tabs of the front window of Terminal. SAFE, reads.
+    """List the tabs of the front window of Terminal. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -665,7 +664,7 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     bind={"element": "settings set", "properties": ["name", "font name", "font size"]},
 )
 def list_profiles() -> ListOf[Mapping[str, Any]]:
-    """List the profiles of Terminal. SAFE, reads.
+    """List the profiles of Terminal. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -687,7 +686,7 @@ def list_profiles() -> ListOf[Mapping[str, Any]]:
     example={"title": "example"},
 )
 def set_title(title: str) -> None:
-    """Give the front tab of Terminal a title. MODIFY, sets title displays custom title.
+    """Give the front tab of Terminal a title. MODIFY, sets custom title.
 
     Args:
         title: The title to show.
@@ -806,33 +805,32 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'settingsSets[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as settingsSets[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -840,10 +838,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Class of the objects"}, '
+        '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -853,43 +851,43 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as settingsSets[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as settingsSets[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to open, an absolute path or ~"}'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which windows, such as windows[0]"}, '
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which windows, such as windows[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}'
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which windows or files to print, an '
-        'absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which windows or files to print, absolute '
+        'path or ~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": '
         '"string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": '
-        'false, "description": "Settings to use, by name"}, '
+        'false, "description": "Settings, by name"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "delete": Schema(
@@ -900,8 +898,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "duplicate": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as settingsSets[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as application"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as application"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -915,7 +913,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "move": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as settingsSets[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as application"}'
+        '"to": {"type": "string", "description": "The new place, such as application"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "do_script": Schema(

@@ -68,16 +68,16 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: SaveOptions | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of Terminal. DANGEROUS, starts or ends a shell.
+        """Close windows of Terminal. DANGEROUS, starts or ends a shell.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def save(self, *, in_: Path | None = None) -> None:
-        """Save documents of Terminal. MODIFY, writes a file.
+        """Save windows of Terminal. MODIFY, writes a file.
 
         Args:
             in_: Where to save it.
@@ -87,10 +87,10 @@ class Commands(Specifier):
     def print(
         self, *, with_properties: PrintSettings | None = None, print_dialog: bool | None = None
     ) -> None:
-        """Print files or objects with Terminal. MODIFY, prints.
+        """Print files or objects with Terminal. MODIFY.
 
         Args:
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
             print_dialog: Whether to show the print dialog.
         """
         self._command(
@@ -98,32 +98,34 @@ class Commands(Specifier):
         )
 
     def delete(self) -> None:
-        """Delete objects of Terminal. DANGEROUS, deletes."""
+        """Delete objects of Terminal. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(self, *, to: Specifier, with_properties: Mapping[str, Any] | None = None) -> None:
-        """Duplicate objects of Terminal. MODIFY, makes a copy.
+        """Duplicate objects of Terminal. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of Terminal to another place. MODIFY, moves.
+        """Move objects of Terminal to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
 
 class Application(Commands, Object):
-    """The application Terminal."""
+    """The app Terminal itself."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     version: Prop[str] = Prop("version")
     default_settings: RwOne[ReplaceableSettingsSet] = RwOne("defaultSettings", "settings set")
     startup_settings: RwOne[ReplaceableSettingsSet] = RwOne("startupSettings", "settings set")
@@ -139,10 +141,10 @@ class Application(Commands, Object):
         self._command("open", target=target)
 
     def quit(self, *, saving: SaveOptions | None = None) -> None:
-        """Quit Terminal. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit Terminal. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
@@ -167,17 +169,29 @@ class Window(Commands, Object):
     """A window of Terminal."""
 
     name: Prop[str] = Prop("name")
+    """Its name."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
     frontmost: RwProp[bool] = RwProp("frontmost")
+    """Whether the app is in front."""
     selected_tab: RwOne[ReplaceableTab] = RwOne("selectedTab", "tab")
     position: RwProp[Point] = RwProp("position")
     origin: RwProp[Point] = RwProp("origin")
@@ -209,7 +223,9 @@ class SettingsSet(Commands, Object):
     """A settings set of Terminal."""
 
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     number_of_rows: RwProp[int] = RwProp("numberOfRows")
     number_of_columns: RwProp[int] = RwProp("numberOfColumns")
     cursor_color: RwProp[Color] = RwProp("cursorColor")
@@ -219,12 +235,18 @@ class SettingsSet(Commands, Object):
     font_name: RwProp[str] = RwProp("fontName")
     font_size: RwProp[int] = RwProp("fontSize")
     font_antialiasing: RwProp[bool] = RwProp("fontAntialiasing")
+    """Whether the font antialiasing is on."""
     clean_commands: RwProp[ListOf[str]] = RwProp("cleanCommands")
     title_displays_device_name: RwProp[bool] = RwProp("titleDisplaysDeviceName")
+    """Whether the title displays device name."""
     title_displays_shell_path: RwProp[bool] = RwProp("titleDisplaysShellPath")
+    """Whether the title displays shell path."""
     title_displays_window_size: RwProp[bool] = RwProp("titleDisplaysWindowSize")
+    """Whether the title displays window size."""
     title_displays_settings_name: RwProp[bool] = RwProp("titleDisplaysSettingsName")
+    """Whether the title displays settings name."""
     title_displays_custom_title: RwProp[bool] = RwProp("titleDisplaysCustomTitle")
+    """Whether the title displays custom title."""
     custom_title: RwProp[str] = RwProp("customTitle")
 
     if TYPE_CHECKING:
@@ -248,16 +270,19 @@ class SettingsSets(Commands, Items[SettingsSet]):
 
 
 class Tab(Commands, Object):
-    """A tab of Terminal."""
+    """A tab of Terminal, in windows."""
 
     number_of_rows: RwProp[int] = RwProp("numberOfRows")
     number_of_columns: RwProp[int] = RwProp("numberOfColumns")
     contents: Prop[str] = Prop("contents")
     history: Prop[str] = Prop("history")
     busy: Prop[bool] = Prop("busy")
+    """Whether it is busy."""
     processes: Prop[ListOf[str]] = Prop("processes")
     selected: RwProp[bool] = RwProp("selected")
+    """Whether it is selected."""
     title_displays_custom_title: RwProp[bool] = RwProp("titleDisplaysCustomTitle")
+    """Whether the title displays custom title."""
     custom_title: RwProp[str] = RwProp("customTitle")
     tty: Prop[str] = Prop("tty")
     current_settings: RwOne[ReplaceableSettingsSet] = RwOne("currentSettings", "settings set")
@@ -267,12 +292,17 @@ class Tab(Commands, Object):
     bold_text_color: RwProp[Color] = RwProp("boldTextColor")
     clean_commands: RwProp[ListOf[str]] = RwProp("cleanCommands")
     title_displays_device_name: RwProp[bool] = RwProp("titleDisplaysDeviceName")
+    """Whether the title displays device name."""
     title_displays_shell_path: RwProp[bool] = RwProp("titleDisplaysShellPath")
+    """Whether the title displays shell path."""
     title_displays_window_size: RwProp[bool] = RwProp("titleDisplaysWindowSize")
+    """Whether the title displays window size."""
     title_displays_file_name: RwProp[bool] = RwProp("titleDisplaysFileName")
+    """Whether the title displays file name."""
     font_name: RwProp[str] = RwProp("fontName")
     font_size: RwProp[int] = RwProp("fontSize")
     font_antialiasing: RwProp[bool] = RwProp("fontAntialiasing")
+    """Whether the font antialiasing is on."""
 
     if TYPE_CHECKING:
 

@@ -127,13 +127,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of TextEdit, all of its properties or those named. SAFE, reads.
+    """Read objects of TextEdit, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -173,20 +173,20 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in TextEdit, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in TextEdit, filtered, with the named properties and references.
+    SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -226,13 +226,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in TextEdit, filtered. SAFE, reads.
+    """Count objects of one class in TextEdit, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -263,13 +263,13 @@ def make(
     timeout: float | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in TextEdit. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in TextEdit. Returns its reference. MODIFY.
 
     Args:
-        element: Class of the objects.
+        element: Of which class.
         properties: Values by property name.
-        at: Where to put it, else the app chooses.
-        timeout: Seconds the call may take.
+        at: The place, else the app chooses.
+        timeout: Seconds it may take.
         with_data: Contents of the new object.
 
     Returns:
@@ -298,9 +298,9 @@ def set(
     """Change properties of an object of TextEdit. SAFE to DANGEROUS, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -318,11 +318,11 @@ def set(
 def close(
     target: Ref | ListOf[Ref], *, saving: Savo | None = None, saving_in: str | None = None
 ) -> None:
-    """Close documents, windows or tabs of TextEdit. MODIFY, closes, unsaved work may be lost.
+    """Close documents or windows of TextEdit. MODIFY, unsaved work may be lost.
 
     Args:
         target: Which objects.
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
         saving_in: Where to save the changes.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
@@ -337,7 +337,7 @@ def close(
     example={"target": "documents[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete objects of TextEdit. DANGEROUS, deletes.
+    """Delete objects of TextEdit. DANGEROUS.
 
     Args:
         target: Which objects.
@@ -362,12 +362,12 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate objects of TextEdit. MODIFY, makes a copy.
+    """Duplicate objects of TextEdit. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
-        with_properties: Properties to change in the copy, by name.
+        to: The new place.
+        with_properties: Changes to the copy, by name.
     """
     return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
 
@@ -382,7 +382,7 @@ def duplicate(
     example={"target": "documents[0]"},
 )
 def exists(target: Ref | ListOf[Ref]) -> bool:
-    """Say whether an object exists in TextEdit. SAFE, reads.
+    """Say whether an object exists in TextEdit. SAFE.
 
     Args:
         target: Which objects.
@@ -403,11 +403,11 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
     example={"target": "documents[0]", "to": "application"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move objects of TextEdit to another place. MODIFY, moves.
+    """Move objects of TextEdit to another place. MODIFY.
 
     Args:
         target: Which objects.
-        to: Where to put it.
+        to: The new place.
     """
     return APP.call(move, target=target, to=to)
 
@@ -422,7 +422,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     example={"target": "~/Documents/example.txt"},
 )
 def open(target: str) -> Ref:
-    """Open files or objects in TextEdit. MODIFY, opens a document.
+    """Open files or objects in TextEdit. MODIFY.
 
     Args:
         target: Which file to open.
@@ -449,12 +449,12 @@ def print(
     print_dialog: bool | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print files or objects with TextEdit. MODIFY, prints.
+    """Print files or objects with TextEdit. MODIFY.
 
     Args:
         target: Which file to print.
         print_dialog: Whether to show the print dialog.
-        with_properties: Settings to use, by name.
+        with_properties: Settings, by name.
     """
     return APP.call(
         print, target=target, print_dialog=print_dialog, with_properties=with_properties
@@ -469,10 +469,10 @@ def print(
     },
 )
 def quit(*, saving: Savo | None = None) -> None:
-    """Quit TextEdit. DANGEROUS, ends the app, unsaved work may be lost.
+    """Quit TextEdit. DANGEROUS, unsaved work may be lost.
 
     Args:
-        saving: Whether to save changes first.
+        saving: Whether to save changes.
     """
     return APP.call(quit, saving=saving)
 
@@ -488,7 +488,7 @@ def quit(*, saving: Savo | None = None) -> None:
     example={"target": "documents[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, as_: str | None = None, in_: str | None = None) -> None:
-    """Save documents of TextEdit. MODIFY, writes a file.
+    """Save documents or windows of TextEdit. MODIFY, writes a file.
 
     Args:
         target: Which objects.
@@ -507,7 +507,7 @@ def save(target: Ref | ListOf[Ref], *, as_: str | None = None, in_: str | None =
     bind={"element": "document", "properties": ["name", "path", "modified"]},
 )
 def list_documents() -> ListOf[Mapping[str, Any]]:
-    """List the open documents of TextEdit. SAFE, reads.
+    """List the open documents of TextEdit. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -524,7 +524,7 @@ def list_documents() -> ListOf[Mapping[str, Any]]:
     bind={"target": "documents[0].text"},
 )
 def get_text() -> str:
-    """Return the text of the front document of TextEdit. SAFE, reads.
+    """Return the text of the front document of TextEdit. SAFE.
 
     Returns:
         The answer.
@@ -544,10 +544,10 @@ def get_text() -> str:
     example={"text": "example"},
 )
 def make_document(text: str) -> Ref:
-    """Make a document in TextEdit with some text. MODIFY, makes something new.
+    """Make a document in TextEdit with some text. MODIFY.
 
     Args:
-        text: The text to use.
+        text: The text of the new document.
 
     Returns:
         Reference to what was made.
@@ -569,7 +569,7 @@ def set_text(text: str) -> None:
     """Replace the text of the front document of TextEdit. DANGEROUS, sets text.
 
     Args:
-        text: The text to use.
+        text: The new text, all of it.
     """
     return APP.call(set_text, text=text)
 
@@ -583,7 +583,7 @@ def set_text(text: str) -> None:
     bind={"target": "documents[0].path"},
 )
 def get_path() -> str:
-    """Return the path of the front document of TextEdit. SAFE, reads.
+    """Return the path of the front document of TextEdit. SAFE.
 
     Returns:
         The answer.
@@ -600,7 +600,7 @@ def get_path() -> str:
     bind={"target": "documents[0].modified"},
 )
 def is_modified() -> bool:
-    """Say whether the front document has changes that are not saved. SAFE, reads.
+    """Say whether the front document has changes that are not saved. SAFE.
 
     Returns:
         The answer.
@@ -622,7 +622,7 @@ def save_as(file: str) -> None:
     """Save the front document of TextEdit to a file. MODIFY, writes a file.
 
     Args:
-        file: The file to use.
+        file: The file to write, absolute path or .
     """
     return APP.call(save_as, file=file)
 
@@ -636,7 +636,7 @@ def save_as(file: str) -> None:
     bind={"element": "word", "of": "documents[0].text"},
 )
 def count_words() -> int:
-    """Count the words of the front document of TextEdit. SAFE, reads.
+    """Count the words of the front document of TextEdit. SAFE.
 
     Returns:
         How many there are.
@@ -653,7 +653,7 @@ def count_words() -> int:
     bind={"element": "paragraph", "of": "documents[0].text"},
 )
 def list_paragraphs() -> ListOf[Mapping[str, Any]]:
-    """List the paragraphs of the front document of TextEdit. SAFE, reads.
+    """List the paragraphs of the front document of TextEdit. SAFE.
 
     Returns:
         A row an object, its reference under ref.
@@ -673,7 +673,7 @@ def list_paragraphs() -> ListOf[Mapping[str, Any]]:
     example={"document": "documents[0]", "saving": "ask"},
 )
 def close_document(document: Ref, *, saving: Savo) -> None:
-    """Close a document of TextEdit. MODIFY, closes, unsaved work may be lost.
+    """Close a document of TextEdit. MODIFY, unsaved work may be lost.
 
     Args:
         document: Which document to close.
@@ -811,35 +811,34 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'documents[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
-        '"Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": "Of '
+        'which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
-        '"Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": "Of '
+        'which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -847,11 +846,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": '
-        '"Class of the objects"}, '
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"], "description": "Of '
+        'which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "Where to put it, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}, '
+        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -861,16 +860,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as documents[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as documents[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
-        '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes first"}, '
-        '"saving_in": {"type": "string", "description": "Where to save the changes, an absolute path or ~"}'
+        '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}, '
+        '"saving_in": {"type": "string", "description": "Where to save the changes, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "delete": Schema(
@@ -881,8 +880,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "duplicate": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as application"}, '
-        '"with_properties": {"type": "object", "description": "Properties to change in the copy, by name"}'
+        '"to": {"type": "string", "description": "The new place, such as application"}, '
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -896,12 +895,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "move": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
-        '"to": {"type": "string", "description": "Where to put it, such as application"}'
+        '"to": {"type": "string", "description": "The new place, such as application"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to open, an absolute path or ~"}'
+        '"target": {"type": "string", "description": "Which file to open, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -909,22 +908,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to print, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "Which file to print, absolute path or ~"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}, '
-        '"with_properties": {"type": "object", "description": "Settings to use, by name, such as copies, collating, starting page, ending page and pages '
-        'across"}'
+        '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "quit": Schema(
         '{"type": "object", "properties": {'
-        '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes first"}'
+        '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}'
         '}, "additionalProperties": false}',
     ),
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
         '"as_": {"type": "string", "description": "The file format to write"}, '
-        '"in_": {"type": "string", "description": "Where to save it, an absolute path or ~"}'
+        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list_documents": Schema(
@@ -940,7 +938,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "make_document": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The text to use"}'
+        '"text": {"type": "string", "description": "The text of the new document"}'
         '}, "required": ["text"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -948,7 +946,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_text": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The text to use"}'
+        '"text": {"type": "string", "description": "The new text, all of it"}'
         '}, "required": ["text"], "additionalProperties": false}',
     ),
     "get_path": Schema(
@@ -967,7 +965,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "save_as": Schema(
         '{"type": "object", "properties": {'
-        '"file": {"type": "string", "description": "The file to use, an absolute path or ~"}'
+        '"file": {"type": "string", "description": "The file to write, absolute path or ~"}'
         '}, "required": ["file"], "additionalProperties": false}',
     ),
     "count_words": Schema(

@@ -123,39 +123,39 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def close(self, *, saving: Savo | None = None, saving_in: Path | None = None) -> None:
-        """Close documents, windows or tabs of TextEdit. MODIFY, closes, unsaved work may be lost.
+        """Close documents or windows of TextEdit. MODIFY, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
             saving_in: Where to save the changes.
         """
         self._command("close", target=self, saving=saving, saving_in=saving_in)
 
     def delete(self) -> None:
-        """Delete objects of TextEdit. DANGEROUS, deletes."""
+        """Delete objects of TextEdit. DANGEROUS."""
         self._command("delete", target=self)
 
     def duplicate(
         self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Duplicate objects of TextEdit. MODIFY, makes a copy.
+        """Duplicate objects of TextEdit. MODIFY.
 
         Args:
-            to: Where to put it.
-            with_properties: Properties to change in the copy, by name.
+            to: The new place.
+            with_properties: Changes to the copy, by name.
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
     def move(self, *, to: Specifier) -> None:
-        """Move objects of TextEdit to another place. MODIFY, moves.
+        """Move objects of TextEdit to another place. MODIFY.
 
         Args:
-            to: Where to put it.
+            to: The new place.
         """
         self._command("move", target=self, to=to)
 
     def save(self, *, as_: str | None = None, in_: Path | None = None) -> None:
-        """Save documents of TextEdit. MODIFY, writes a file.
+        """Save documents or windows of TextEdit. MODIFY, writes a file.
 
         Args:
             as_: The file format to write.
@@ -169,6 +169,7 @@ class Item(Commands, Object):
 
     class_: Prop[str] = Prop("class")
     properties: RwProp[dict[str, Any]] = RwProp("properties")
+    """All of its properties, by name."""
 
     if TYPE_CHECKING:
 
@@ -176,16 +177,18 @@ class Item(Commands, Object):
 
 
 class Application(Item):
-    """The application TextEdit."""
+    """The app TextEdit itself."""
 
     frontmost: Prop[bool] = Prop("frontmost")
+    """Whether the app is in front."""
     name: Prop[str] = Prop("name")
+    """Its name."""
     version: Prop[str] = Prop("version")
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
 
     def open(self, target: Path) -> Document:
-        """Open files or objects in TextEdit. MODIFY, opens a document.
+        """Open files or objects in TextEdit. MODIFY.
 
         Args:
             target: Which file to open.
@@ -202,22 +205,22 @@ class Application(Item):
         print_dialog: bool | None = None,
         with_properties: PrintSettings | None = None,
     ) -> None:
-        """Print files or objects with TextEdit. MODIFY, prints.
+        """Print files or objects with TextEdit. MODIFY.
 
         Args:
             target: Which file to print.
             print_dialog: Whether to show the print dialog.
-            with_properties: Settings to use, by name.
+            with_properties: Settings, by name.
         """
         self._command(
             "print", target=target, print_dialog=print_dialog, with_properties=with_properties
         )
 
     def quit(self, *, saving: Savo | None = None) -> None:
-        """Quit TextEdit. DANGEROUS, ends the app, unsaved work may be lost.
+        """Quit TextEdit. DANGEROUS, unsaved work may be lost.
 
         Args:
-            saving: Whether to save changes first.
+            saving: Whether to save changes.
         """
         self._command("quit", saving=saving)
 
@@ -238,8 +241,11 @@ class Document(Item):
     """A document of TextEdit."""
 
     modified: Prop[bool] = Prop("modified")
+    """Whether it has changes that are not saved."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     path: RwProp[str] = RwProp("path")
+    """Its path."""
     text: RwTextOne[ReplaceableText] = RwTextOne("text", "text")
 
     if TYPE_CHECKING:
@@ -266,20 +272,34 @@ class Window(Item):
     """A window of TextEdit."""
 
     bounds: RwProp[Rect] = RwProp("bounds")
+    """Its place and size on the screen, in points."""
     closeable: Prop[bool] = Prop("closeable")
+    """Whether it has a button to close it."""
     document: One[Document] = One("document", "document")
     floating: Prop[bool] = Prop("floating")
+    """Whether it is floating."""
     id: Prop[int] = Prop("id")
+    """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
+    """Its place among those beside it, from 1."""
     miniaturizable: Prop[bool] = Prop("miniaturizable")
+    """Whether it can be put into the Dock."""
     miniaturized: RwProp[bool] = RwProp("miniaturized")
+    """Whether it is in the Dock."""
     modal: Prop[bool] = Prop("modal")
+    """Whether it is modal."""
     name: RwProp[str] = RwProp("name")
+    """Its name."""
     resizable: Prop[bool] = Prop("resizable")
+    """Whether its size can be changed."""
     titled: Prop[bool] = Prop("titled")
+    """Whether it is titled."""
     visible: RwProp[bool] = RwProp("visible")
+    """Whether it can be seen."""
     zoomable: Prop[bool] = Prop("zoomable")
+    """Whether it can be zoomed."""
     zoomed: RwProp[bool] = RwProp("zoomed")
+    """Whether it is zoomed."""
 
     if TYPE_CHECKING:
 
@@ -302,7 +322,7 @@ class Windows(Commands, Items[Window]):
 
 
 class Text(TextObject, Item):
-    """A text of TextEdit."""
+    """Text of TextEdit."""
 
     color: RwProp[Color] = RwProp("color")
     font: RwProp[str] = RwProp("font")
@@ -315,7 +335,7 @@ class Text(TextObject, Item):
 
 
 class Attachment(Text):
-    """An attachment of TextEdit."""
+    """An attachment of TextEdit, a kind of text."""
 
     file_name: RwProp[str] = RwProp("fileName")
 
@@ -448,10 +468,11 @@ class Words(Commands, Items[Word]):
 
 
 class PrintSettings(Commands, Object):
-    """A print settings of TextEdit."""
+    """Print settings of TextEdit."""
 
     copies: RwProp[int] = RwProp("copies")
     collating: RwProp[bool] = RwProp("collating")
+    """Whether it is collating."""
     starting_page: RwProp[int] = RwProp("startingPage")
     ending_page: RwProp[int] = RwProp("endingPage")
     pages_across: RwProp[int] = RwProp("pagesAcross")

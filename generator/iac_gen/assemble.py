@@ -108,7 +108,8 @@ def _tools(apps: Sequence[HeldApp]) -> _Rows:
 def _locked(apps: Sequence[HeldApp]) -> _Rows:
     for app in map(unpack, apps):
         named = picked(app.row, ("identity", "name"))
-        yield app.key, {**named, "version": app.version, "digest": app.row["digest"]}
+        digests = picked(app.row, ("digest", "objects"))
+        yield app.key, {**named, "version": app.version, **digests}
 
 
 def _levels(apps: Sequence[HeldApp]) -> _Rows:

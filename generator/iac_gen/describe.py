@@ -39,9 +39,21 @@ MAX_PARAMETER = 120
 MAX_SAID = 70
 _MAX_VALUES = 60
 _MAX_WORDS = 4
-_SHOWN_FIELDS = 5
+_SHOWN_FIELDS = 3
 _NUMBERS: Final = frozenset({"integer", "number", "real"})
 _PLAIN: Final = _NUMBERS | {"text", "any", "record", "boolean", "date"}
+_PLAINLY: Final = "a an the something new document copy file property".split()
+_SAID_BY: Final = {
+    "SAFE": ("reads",),
+    "MODIFY": (
+        "changes something",
+        "may change something",
+        "makes a copy",
+        "makes something new",
+        "starts or ends something",
+    ),
+}
+"""What a level says by itself."""
 
 
 def sentence(text: str, limit: int = MAX_SUMMARY) -> str:
@@ -54,6 +66,23 @@ def capped(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return text[: limit - 3].rsplit(" ", 1)[0].rstrip(" ,.") + "..."
+
+
+def levelled(text: str, level: str, reason: str, limit: int = MAX_SUMMARY) -> str:
+    """Return a sentence with the level of its tool, and why, without what the sentence says.
+
+    That it reads is what SAFE means, that it changes something what MODIFY means.
+    """
+    said = {*map(_stem, [*re.findall("[a-z]+", text.lower()), *_PLAINLY])}
+    verb = text.partition(" ")[0].lower()
+    told = []
+    for clause in reason.split(", "):
+        first, *rest = clause.lower().split() or [""]
+        repeats = first in (f"{verb}s", f"{verb}es") and said.issuperset(map(_stem, rest))
+        if not repeats and clause not in _SAID_BY.get(level, ()):
+            told.append(clause)
+    words = sentence(f"{', '.join([level, *told])}.", 70)
+    return f"{sentence(text, limit).rstrip('.')}. {words}"
 
 
 def app_words(name: str) -> str:
@@ -81,6 +110,9 @@ def noun_words(kind: str, types: Types, own: Sequence[str] = ()) -> str:
         return "object" if types.names_objects(kind) else "value"
     if any(part in types.enums for part in types.bare(kind)):
         return "value"
+    if "object" in (*one, *many):
+        # A class beside it is one of them.
+        return "objects" if many else "object"
     return either([plural_noun(noun) for noun in dict.fromkeys((*one, *many))] if many else one)
 
 
@@ -307,7 +339,11 @@ def with_brackets(ours: str, form: str, theirs: str | None, limit: int, verb: st
 def _stems(text: str) -> set[str]:
     """Return the words of a text that tell, without their endings."""
     words = {*re.findall("[a-z]+", text.lower())} - _EMPTY
-    return {re.sub("(ing|ed|es|s|e)$", "", word) for word in words}
+    return {_stem(word) for word in words}
+
+
+def _stem(word: str) -> str:
+    return re.sub("(ing|ed|es|s|e)$", "", word)
 
 
 def _sentences(text: str, limit: int) -> str:

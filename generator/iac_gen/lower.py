@@ -20,6 +20,7 @@ from iac_gen.describe import (
     command_verb,
     form_words,
     kind_words,
+    levelled,
     own_words,
     parameter_words,
     responders,
@@ -40,12 +41,12 @@ from iac_gen.objects import (
     object_tools,
     visible_properties,
 )
-from iac_gen.phrases import DO, KNOWN, Verb
+from iac_gen.phrases import DO, KNOWN, Verb, either, plural_noun
 from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved, is_hook
 from iac_gen.sentences import sentences
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean
-from iac_gen.types import Types
+from iac_gen.types import Types, stated_default
 from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
 
 
@@ -67,7 +68,8 @@ def _properties(owner: model.SdefClass, types: Types, decisions: Decisions) -> I
     for row in owner.properties:
         level = _setter(owner, row, decisions).level
         kind = types.string(row.types)
-        yield Property(row.name, row.code, jxa(row.name), kind, row.access, level)
+        name = naming.property_jxa(row.name, row.code, {one.name for one in owner.properties})
+        yield Property(row.name, row.code, name, kind, row.access, level)
 
 
 def _setter(owner: model.SdefClass, row: model.SdefProperty, decisions: Decisions) -> Judgement:
@@ -272,13 +274,14 @@ class _Builder:
         own = responders(command, self.resolved)
         verb = command_verb(command, direct, self.types, own)
         place = "" if self.resolved.source.kind == "addition" else app
+        things = either([plural_noun(term) for term in own] or ["documents", "windows"])
         summary = (
-            doc.replace("{app}", app)
+            doc.replace("{app}", app).replace("{things}", things)
             if doc
             else command_summary(verb, direct, result, self.types, place, own)
         )
-        level = sentence(f"{judged.level}, {judged.reason}.", 70)
-        summary = f"{sentence(summary, 180 - MARK_ROOM * self.wording).rstrip('.')}. {level}"
+        room = 180 - MARK_ROOM * self.wording
+        summary = levelled(summary, judged.level, judged.reason, room)
         what = f"command {capped(command.name, MAX_NAME)}"
         self.tools.append(
             ToolFunction(
@@ -297,7 +300,7 @@ class _Builder:
                 self._worded(summary, None if doc else command, what, parameters),
                 tuple(parameters),
                 result,
-                self.types.annotation(result) if result else "None",
+                self.types.answered(result) if result else "None",
                 f"The answer, {kind_words(result, self.types)}." if result else "",
                 self.types.output(result) if result else None,
                 1 if command.direct is not None else 0,
@@ -364,7 +367,8 @@ class _Builder:
         plain = row.name.lower() in KNOWN
         theirs = None if plain else self._theirs(row, f"{what} of {function}")
         schema = self.types.schema(kind)
-        default = self.types.default(kind, row.description) if row.optional else None
+        stated = row.default or stated_default(row.description)
+        default = self.types.default(kind, stated) if row.optional else None
         return ToolParameter(
             naming.unique(wanted, taken),
             Param(row.name, row.code, kind, "" if name == row.name else name),

@@ -55,10 +55,14 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class SdefParameter(Described):
-    """A parameter of a command; the direct one has an empty `name`."""
+    """A parameter of a command; the direct one has an empty `name`.
+
+    `default` is the value that its description states, where only facts are kept of that.
+    """
 
     types: tuple[TypeRef, ...]
     optional: bool = False
+    default: str = ""
 
 
 @dataclass(frozen=True, slots=True)

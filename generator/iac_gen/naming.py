@@ -36,8 +36,8 @@ _SHORT = {
 # Names that a module's functions would take away from its annotations and tables.
 FUNCTION_RESERVED = frozenset({"tool", "str", "int", "float", "bool"})
 _ALIAS_RESERVED = frozenset(
-    "Any App Class Element Enum Final ListOf Literal Mapping Param Property Record Ref Schema"
-    " ClassName PropertyName None True False".split()
+    "Any App Class DateOrText DateTime Element Enum Final ListOf Literal Mapping Param Property"
+    " Record Ref Schema ClassName PropertyName None True False".split()
 )
 
 
@@ -66,6 +66,16 @@ def jxa_verified(term: str) -> bool:
     if first == first.lower() or first in (first.upper(), first.capitalize()):
         return True
     return len(words) > 1 and first[0].isupper()
+
+
+def property_jxa(term: str, code: str, beside: Collection[str]) -> str:
+    """Return the name of a property: `id`, which every object has, for an unseen name of its code.
+
+    `beside` are the terms of its class, one of which may be called so.
+    """
+    if code == "ID  " and not jxa_verified(term) and "id" not in beside:
+        return "id"
+    return jxa(term)
 
 
 def plural(name: str, declared: str) -> str:

@@ -11,8 +11,8 @@ from iac_gen.describe import (
     app_words,
     capped,
     form_words,
+    levelled,
     parameter_words,
-    sentence,
 )
 from iac_gen.ir import ToolFunction, ToolParameter, level_span
 from iac_gen.merge import APPLICATION
@@ -64,8 +64,8 @@ def object_tools(
     tools = [
         ToolFunction(
             "get", "get", "coregetd", *reads,
-            f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
-            (parts.target("read", several=True), parts.property_list(), _RAW, _TIMEOUT),
+            f"Read objects of {app}, all properties or those named. SAFE.",
+            (parts.target(several=True), parts.property_list(), _RAW, _TIMEOUT),
             "any", "Any", "The value, or the properties by name.",
         )
     ]  # fmt: skip
@@ -73,8 +73,8 @@ def object_tools(
         tools.append(
             ToolFunction(
                 "list", "list", "coregetd", *reads,
-                f"List objects of one class in {app}, filtered, with the properties named."
-                " Each row has its reference. SAFE, reads.",
+                f"List objects of one class in {app}, filtered, with the named"
+                " properties and references. SAFE.",
                 (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE, _RAW, _TIMEOUT),
                 "list of record", "ListOf[Mapping[str, Any]]",
                 "A row an object, its reference under ref.",
@@ -83,7 +83,7 @@ def object_tools(
         tools.append(
             ToolFunction(
                 "count", "count", "corecnte", *reads,
-                f"Count objects of one class in {app}, filtered. SAFE, reads.",
+                f"Count objects of one class in {app}, filtered. SAFE.",
                 (parts.element("each", "kocl"), _OF, _WHERE, _TIMEOUT),
                 "integer", "int", "How many there are.", types.output("integer"),
             )
@@ -96,8 +96,7 @@ def object_tools(
             ToolFunction(
                 "make", "make", "corecrel", level, max((*made, *given), key=LEVELS.index),
                 "makes something new",
-                f"Make an object of one class in {app}. Returns its reference. {level}, makes"
-                " something new.",
+                f"Make an object of one class in {app}. Returns its reference. {level}.",
                 (parts.element("new", "kocl"), parts.properties(False), _AT, _TIMEOUT),
                 "specifier", "Ref", "Reference to what was made.", types.output("specifier"),
             )
@@ -113,7 +112,7 @@ def object_tools(
             ToolFunction(
                 "set", "set", "coresetd", level, ceiling, "each property has its level",
                 f"Change properties of an object of {app}. {levels}, by property.",
-                (parts.target("change"), parts.properties(True), _TIMEOUT),
+                (parts.target(), parts.properties(True), _TIMEOUT),
             )
         )  # fmt: skip
     return tools
@@ -149,42 +148,42 @@ def copy_levels(command: SdefCommand, classes: Mapping[str, Class]) -> list[Leve
 
 _OF = ToolParameter(
     "of", Param("", "----", "specifier"), False, _STRING, "Ref",
-    "Container to look in, else the app",
+    "Where to look, else the app",
 )  # fmt: skip
 _AT = ToolParameter(
     "at", Param("at", "insh", "location specifier"), False, _STRING, "Ref",
-    "Where to put it, else the app chooses",
+    "The place, else the app chooses",
 )  # fmt: skip
 _WHERE = ToolParameter(
     "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
-    'Filter, as {"name": "x"} or {"name": {"contains": "x"}}',
+    "Filter, as {name: x} or {name: {contains: x}}",
     "Conditions by property name, all of which must hold",
 )  # fmt: skip
 _PAGE = (
     ToolParameter(
         "order", Param("", "", "list of property"), False, {"type": "array", "items": _STRING},
-        "ListOf[str]", "Properties to sort by, -name for descending",
+        "ListOf[str]", "Properties to sort by, -name descending",
     ),
     ToolParameter(
         "limit", Param("", "", "integer"), False, _FROM_ZERO, "int",
-        "The most rows to return, else all",
+        "The most rows, else all",
     ),
     ToolParameter(
         "offset", Param("", "", "integer"), False, {**_FROM_ZERO, "default": 0}, "int",
-        "Rows to skip before them",
+        "Rows to skip",
     ),
     ToolParameter(
         "cursor", Param("", "", "text"), False, _STRING, "str",
-        "Where to go on, from the note of the last answer",
+        "From the last answer's note",
     ),
 )  # fmt: skip
 _RAW = ToolParameter(
     "raw", Param("", "", "boolean"), False, {"type": "boolean"}, "bool",
-    "Texts exactly as the app has them, hidden characters too",
+    "Texts unchanged, hidden characters too",
 )  # fmt: skip
 _TIMEOUT = ToolParameter(
     "timeout", Param("", "", "number"), False, {"type": "number"}, "float",
-    "Seconds the call may take",
+    "Seconds it may take",
 )  # fmt: skip
 
 
@@ -201,8 +200,8 @@ class _Parts:
         held = {element.term for row in classes.values() for element in row.elements}
         self.elements = [name for name in classes if name in held and name != APPLICATION]
 
-    def target(self, verb: str, *, several: bool = False) -> ToolParameter:
-        text = f"Which object{'s' * several} to {verb}"
+    def target(self, *, several: bool = False) -> ToolParameter:
+        text = f"Which object{'s' * several}"
         shown = f"{text}, such as {self._example}"
         row = Param("", "----", "specifier")
         if not several:
@@ -216,7 +215,7 @@ class _Parts:
         # A longer name is still in the class table; a model is not offered it.
         shown = offered(visible, MAX_NAME)
         schema: dict[str, Any] = dict(_STRING)
-        text = "Class of the objects"
+        text = "Of which class"
         if shown and len(shown) <= _ENUM_LIMIT:
             schema["enum"] = shown
         else:
@@ -230,9 +229,7 @@ class _Parts:
         row = Param("", "", "list of property")
         schema = {"type": "array", "items": _STRING}
         annotation = f"ListOf[{self._property_name}]"
-        return ToolParameter(
-            "properties", row, False, schema, annotation, "Names of properties to read"
-        )
+        return ToolParameter("properties", row, False, schema, annotation, "Properties to read")
 
     def properties(self, required: bool) -> ToolParameter:
         row = (
@@ -269,7 +266,6 @@ def lower_recipe(
         return f"recipe {recipe.name} has the name of a tool"
     judged = _judged(recipe, base, classes)
     parameters = tuple(_parameter(recipe, name, types) for name in recipe.params)
-    reason = sentence(f"{judged.level}, {judged.reason}.", 70)
     tool = replace(
         base,
         function=recipe.name,
@@ -277,7 +273,7 @@ def lower_recipe(
         ceiling=judged.level,
         reason=judged.reason,
         judged=judged,
-        summary=f"{sentence(recipe.doc, 180).rstrip('.')}. {reason}",
+        summary=levelled(recipe.doc, judged.level, judged.reason, 180),
         parameters=parameters,
         positional=1 if parameters and parameters[0].required else 0,
         term="",
@@ -288,7 +284,7 @@ def lower_recipe(
     return replace(
         tool,
         result=recipe.result,
-        returns=types.annotation(recipe.result),
+        returns=types.answered(recipe.result),
         returned="The answer.",
         output=types.output(recipe.result),
     )
@@ -315,15 +311,17 @@ def _judged(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) ->
         found.append(LevelVerdict(row.make, "makes something new", "class"))
     bound = recipe.bind.get("properties", {})
     owners = [row] if row is not None else list(classes.values())
-    for owner in owners:
+    # What is bound first says what the recipe is for.
+    for term in bound:
         found += [
             LevelVerdict(
                 made_with(prop.code, prop.level) if base.op == "make" else prop.level,
                 f"sets {prop.term}",
                 f"property code {prop.code}",
             )
+            for owner in owners
             for prop in owner.properties
-            if prop.term in bound
+            if prop.term == term
         ]
     # To set needs what the properties need.
     return Judgement(tuple(found[1:] or found if base.op == "set" else found))
@@ -353,8 +351,10 @@ def _role(recipe: Recipe, name: str, kind: str, types: Types) -> str:
     if name in SHORTCUTS:
         return SHORTCUTS[name]
     if place == "target":
-        doing = {"get": "read", "list": "read", "set": "change"}.get(recipe.tool)
-        return f"Which {shown} to {doing or verb_of(recipe.tool, answers=False).bare()}"
+        if recipe.tool == "set":
+            return f"Which {shown}"
+        verb = "read" if recipe.tool in ("get", "list") else recipe.tool.replace("_", " ")
+        return f"Which {shown} to {verb_of(verb, answers=False).bare()}"
     if place in ("of", "where"):
         return f"The {shown} to look in" if place == "of" else f"The {shown} to look for"
     if place in ("at", "to"):

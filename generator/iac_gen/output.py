@@ -161,7 +161,11 @@ class Previous:
                 picked(row, APP_ROW)
                 apps[key] = AppFiles(
                     key,
-                    {**row, "identity": locked["apps"][key]["identity"]},
+                    {
+                        **row,
+                        "identity": locked["apps"][key]["identity"],
+                        "objects": str(locked["apps"][key].get("objects", "")),
+                    },
                     locked["apps"][key]["version"],
                     {
                         name: {
@@ -216,6 +220,7 @@ def app_files(
         "digest": module.digest,
         "tools": len(module.tools),
         "identity": identity,
+        "objects": _digest(modules.get(app_modules(module.key)[1], "")),
     }
     tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
     made = AppFiles(module.key, row, module.version, tools, lines, terms(module), modules)
@@ -297,10 +302,14 @@ def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
         "function": tool.function,
         "level": tool.level,
         "ceiling": tool.ceiling,
-        "digest": hashlib.sha256(facts.encode()).hexdigest()[:16],
+        "digest": _digest(facts),
         "event": event_of(tool),
         "sent": sent(tool),
     }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def app_modules(key: str) -> tuple[str, str]:

@@ -15,6 +15,10 @@ _VERBS, _PARTICLES, _PREPOSITIONS, _INDEFINITE, _MASS, _RUNNABLE = (
     frozenset(str(_TABLE[name]).split())
     for name in ("verbs", "particles", "prepositions", "indefinite", "mass", "runnable")
 )
+_ACRONYMS: Final = {word.lower(): word for word in _TABLE["acronyms"].split()}
+_DOING: Final = _VERBS | {*_TABLE["doing"].split()}
+_QUALITY: Final = re.compile(_TABLE["quality"])
+_ASKING: Final = ("is", "has", "can", "should", "does", "was", "are")
 _CONSONANT: Final = re.compile(_TABLE["consonant"])
 _VOWEL: Final = re.compile(_TABLE["vowel"])
 _VERBAL: Final = re.compile("..(ize|ise|ate|ify|ise)$")
@@ -40,12 +44,22 @@ def words_of(term: str) -> list[str]:
     return [word if len(found) == 1 or word.isupper() else word.lower() for word in found]
 
 
+def named(term: str) -> str:
+    """Return what a class or a property is called: no `object` behind it, acronyms as such."""
+    words = words_of(re.sub("(?<=.)[- ]object$", "", term))
+    # A pop up button is of no protocol.
+    if not _PARTICLES.isdisjoint(words):
+        return " ".join(words)
+    return " ".join(_ACRONYMS.get(word, word) for word in words)
+
+
 def is_plural(noun: str) -> bool:
     """Say whether a noun stands without an article: many of a thing, or what is not counted."""
     last = noun.rpartition(" ")[2]
     if " or " in noun:
         return True
-    return last.lower() in _MASS or bool(re.search(r"[^su]s$", last, re.IGNORECASE))
+    one = re.search(r"(ias|is|canvas|atlas)$", last, re.IGNORECASE)
+    return last.lower() in _MASS or (not one and bool(re.search(r"[^su]s$", last, re.IGNORECASE)))
 
 
 def article(noun: str) -> str:
@@ -78,6 +92,11 @@ def plural_noun(noun: str) -> str:
 def either(words: Sequence[str]) -> str:
     """Return `a, b or c`."""
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return `a, b and c`."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def capital(text: str) -> str:
@@ -248,3 +267,50 @@ def whether(name: str) -> str:
     if (last.endswith("ly") and last != "only") or last == "once" or first in _PREPOSITIONS:
         return f"Whether to do it {' '.join(words)}"
     return f"Whether to use {' '.join(words)}"
+
+
+def whether_it(name: str) -> str:
+    """Return what a property of yes or no says of its object."""
+    words = name.split()
+    first, rest, last = words[0].lower(), words[1:], words[-1]
+    head = " ".join(words[:-1])
+    if first in _ASKING:
+        return f"Whether it {' '.join([first, *rest])}"
+    if head and last == "status":
+        return f"Whether it is {head}"
+    if "is" in rest or "must" in rest:
+        return f"Whether {definite(name)}"
+    if head and (last == "enabled" or (_QUALITY.search(last) and first not in _DOING)):
+        return f"Whether {definite(head)} {_be(head)} {last}"
+    if _third(first) and rest:
+        return f"Whether it {name}"
+    if first in ("always", "never") or (first in _DOING and rest):
+        return f"Whether to {first} {_object(rest)}"
+    if any(map(_third, rest)):
+        return f"Whether {definite(name)}"
+    if any(word in _DOING and is_plural(one) for one, word in zip(words, rest, strict=False)):
+        return f"Whether {name}"
+    if first in _DOING - _VERBS:
+        return f"Whether it {first}s"
+    if not rest or first.endswith("ed"):
+        return f"Whether it is {name}"
+    return f"Whether {definite(name)} {_be(name)} on"
+
+
+def _third(word: str) -> bool:
+    """Say whether a word is what somebody does: `shows`."""
+    return word.endswith("s") and bool({word[:-1], word[:-2]} & _DOING)
+
+
+def _be(noun: str) -> str:
+    return "are" if plural_noun(noun) == noun and noun.endswith("s") else "is"
+
+
+def _object(words: Sequence[str]) -> str:
+    """Return what a verb is done to, behind `the` where it is one thing: `the clock`."""
+    said = " ".join(words)
+    ends = (i for i, word in enumerate(words) if word in _PREPOSITIONS | {"when", "while"})
+    noun = words[: next(ends, len(words))]
+    last = noun[-1] if noun else ""
+    bare = not noun or is_plural(last) or last in _DOING or last.endswith(("ed", "tion", "one"))
+    return said if bare or {"all", "myself", *_ASKING, *_PARTICLES} & {*words} else definite(said)

@@ -16,6 +16,8 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}")
 _DEEPEST = 4
 _RICH = 9
 _STANDARD = ("document", "window", "item")
+_WINDOW = 2
+"""What a way through a window costs more: somebody means the document that is shown in it."""
 
 
 def references(resolved: Resolved, class_named: Find) -> dict[str, str]:
@@ -40,13 +42,9 @@ def references(resolved: Resolved, class_named: Find) -> dict[str, str]:
             end = (cost + max(price, 2) + (price == 1), len(whole), whole)
             if kind not in ends or end[:2] < ends[kind][:2]:
                 ends[kind] = end
-            heappush(heap, (cost + price, len(whole), count, kind, whole))
+            through = price + _WINDOW * ("window" in _line(kind, rows))
+            heappush(heap, (cost + through, len(whole), count, kind, whole))
     found = {name: text for name, (_, _, text) in ends.items()}
-    for row in rows.values():
-        parents = list(_line(row.name, rows))
-        for name in parents[1:]:
-            if row.name in ends:
-                found.setdefault(name, found[row.name])
     weights = Counter(_named(resolved, class_named))
     plain = [name for name in ends if name not in _STANDARD and ends[name][2].count(".") < 2]
     # What others inherit from is nothing that somebody would name.
@@ -57,12 +55,15 @@ def references(resolved: Resolved, class_named: Find) -> dict[str, str]:
         held = [prop for one in _line(name, rows) for prop in rows[one].properties]
         told = weights[name] + min(len(held), _RICH) / 6
         fixed = all(prop.access == "r" for prop in held)
-        poor = (name in general) + (name == "window") + fixed
+        poor = (name in general) + 2 * (name == "window") + fixed
         return cost - 2 * told + _RICH * poor
 
     held = [name for name in plain if ends[name][2].endswith("]")]
     held = held or [name for name in ends if ends[name][2].endswith("]")]
     best = sorted(held or plain or ends, key=merit)
+    for heir in sorted(ends, key=merit):
+        for name in _line(heir, rows):
+            found.setdefault(name, found[heir])
     found["specifier"] = found[best[0]] if best else ""
     holders = [name for name in best if best[0] in {e.type for e in rows[name].elements}]
     place = found["specifier"].rpartition(".")[0]

@@ -43,10 +43,11 @@ _ROW: Final = 150
 """Characters of a line of a schema, without its indentation."""
 _UNFORMATTED: Final = "# fmt: off\n"
 _MODE: Final = Mode(target_versions={TargetVersion.PY311}, line_length=WIDTH)
-_BLACK: Final = version("black")
+_LAYOUT: Final = f"{version('black')}\0{Path(__file__).read_text(encoding='utf-8')}"
+"""What a kept text came from: black, and how its parts are taken apart here."""
 _CONTRACT: Final = (
-    "App", "Class", "Element", "Enum", "ListOf", "Param", "Property", "Record", "Ref", "Schema",
-    "objects", "tool",
+    "App", "Class", "DateOrText", "DateTime", "Element", "Enum", "ListOf", "Param", "Property",
+    "Record", "Ref", "Schema", "objects", "tool",
 )  # fmt: skip
 
 Row = TypeVar("Row", Class, Element, Param, Property, Record)
@@ -185,7 +186,7 @@ def render_source(
 
 def _formatted(text: str, file: Path | None) -> str:
     """Return what black makes of `text`; a file of the same content has it already."""
-    stamp = hashlib.sha256(f"{_BLACK}\0{text}".encode()).hexdigest()
+    stamp = hashlib.sha256(f"{_LAYOUT}\0{text}".encode()).hexdigest()
     if file is not None:
         with suppress(LimitError, UnicodeDecodeError):
             kept, _, made = read_file(file).decode().partition("\n")

@@ -6,14 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from iac_gen.describe import app_words, docstring
+from iac_gen.describe import WIDTH, app_words, docstring
 from iac_gen.ir import Attribute, Method, Module, TypedClass, TypedModule
 from iac_gen.merge import APPLICATION
 from iac_gen.render import Templates, header, render_source
 from iac_gen.text import SourceText, exact, identifier, literal, prose
 from iac_gen.typed import COMMANDS, RUNTIME, TYPING, typed
 
+_SHOWN: Final = re.compile(", such as [^,]+(?=[.]$)|, absolute path or ~|, (read|write) only")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_LONGEST: Final = WIDTH - len('    """"""')
 EXTRA: Final = "MakeValues"
 _SELECT: Final = (
     "self, *names: {name}, order: Sequence[str] = (), limit: int | None = None, offset: int = 0"
@@ -77,9 +79,12 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
         "iac_runtime.objects": sorted(late & used),
         "iac_runtime.tool": ["ListOf"] if "ListOf" in used else [],
     }
+    shaped = bool(hidden or made.literals or made.extra)
+    guarded = any(imports.values()) or any(one["row"] or one["many"] for one in classes)
     return {
         **values,
-        "shaped": bool(hidden or made.literals or made.extra),
+        "shaped": shaped,
+        "guarded": shaped or guarded,
         "types": literal(sorted(hidden)),
         "exported": literal(sorted({*names, *hidden})),
         "runtime": [SourceText(name) for name in RUNTIME if name in used - late],
@@ -112,13 +117,16 @@ def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]
     has_row = bool(one.row_name) and not one.is_text
     # A class that is not made itself may be inherited from by one that is.
     makes = bool(one.values_name) and made.make
+    app = app_words(module.app.name)
+    rows = module.classes[one.term].properties if one.term in module.classes else ()
+    said = {row.jxa: _said(module.sentences[f"{one.term}.{row.term}"]) for row in rows}
     value_base = one.values_base or (EXTRA if made.extra else "TypedDict")
     return {
         "name": identifier(one.name),
         "bases": SourceText(", ".join(base)),
-        "doc": prose(_sentence(one, module)),
+        "doc": prose(_said(module.sentences.get(one.term, "")) or f"The app {app}."),
         "doc_items": prose(f"Objects of the class {one.term}."),
-        "attributes": [_attribute(row) for row in one.attributes],
+        "attributes": [_attribute(row, said.get(row.jxa, "")) for row in one.attributes],
         "methods": [_method(row) for row in one.methods],
         "row": _typed(one.row_name, one.row_base or "TypedDict", one.row) if has_row else None,
         "given": _typed(one.values_name, value_base, one.values) if makes else None,
@@ -154,15 +162,15 @@ def _rows(rows: list[tuple[str, str]]) -> list[tuple[SourceText, SourceText]]:
     return [(identifier(key), SourceText(kind)) for key, kind in rows]
 
 
-def _sentence(one: TypedClass, module: Module) -> str:
-    app = app_words(module.app.name)
-    if one.term == APPLICATION:
-        return f"The application {app}."
-    article = "an" if one.term[:1].lower() in "aeiou" else "a"
-    return f"{article.capitalize()} {one.term} of {app}."
+def _said(sentence: str) -> str:
+    """Return a sentence of a class or property without what its annotation or its name says."""
+    said = _SHOWN.sub("", sentence)
+    return said if len(said) <= _LONGEST else f"{said.partition(', in ')[0]}."
 
 
-def _attribute(row: Attribute) -> dict[str, Any]:
+def _attribute(row: Attribute, said: str) -> dict[str, Any]:
+    name = row.name.rstrip("_").replace("_", " ")
+    tells = not said.lower().removeprefix("the ").startswith(name)
     arguments = exact(row.jxa)
     if row.term:
         arguments = SourceText(f"{arguments}, {literal(row.term)}")
@@ -172,6 +180,7 @@ def _attribute(row: Attribute) -> dict[str, Any]:
         "held": SourceText(row.held),
         "arguments": arguments,
         "widens": row.widens,
+        "doc": prose(said) if said and tells else "",
     }
 
 

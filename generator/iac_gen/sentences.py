@@ -1,19 +1,26 @@
 """Sentences of classes and properties, in our own words, made from structure."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from iac_gen.describe import app_words, form_words, kind_words, sentence
 from iac_gen.merge import APPLICATION
-from iac_gen.phrases import PROPERTIES, article, capital, definite, is_verb, plural_noun, words_of
+from iac_gen.phrases import (
+    PROPERTIES,
+    article,
+    capital,
+    definite,
+    listed,
+    named,
+    plural_noun,
+    whether_it,
+)
 from iac_gen.text import MAX_NAME
 from iac_gen.types import Types
 from iac_runtime.tool import Class, Property
 
-_QUALITY: Final = re.compile("(ed|able|ible|ing|ive|ful|less|en|ant|ent)$")
-_ASKING: Final = ("is", "has", "can", "should", "does", "was", "are")
-_PLAIN: Final = frozenset({"a boolean", "true or false", "a value", "text"})
+_PLAIN: Final = frozenset("true or false/a value/text/texts/an object/objects".split("/"))
+_LOOSE: Final = ("any", "boolean | any", "any | boolean")
 _ACCESS: Final = {"r": ", read only", "w": ", write only", "rw": ""}
 
 
@@ -34,51 +41,39 @@ def _holds(row: Class, term: str) -> bool:
 
 def class_sentence(term: str, row: Class, holders: list[str], types: Types, app: str) -> str:
     """Return what a class is: where it is held, what kind it is of, and a reference to one."""
-    name = sentence(term, MAX_NAME) or "object"
+    name = _called(term) or "object"
+    where = app_words(app)
     if term == APPLICATION:
-        return f"The app {app_words(app)} itself."
-    text = f"{capital(article(name))} of {app_words(app)}"
+        return f"The app {where} itself."
+    text = capital(article(name))
+    # A note of Notes says one thing twice.
+    if where.rstrip("s").lower() not in name.lower():
+        text += f" of {where}"
     if row.inherits and row.inherits not in ("item", term):
-        text += f", a kind of {sentence(row.inherits, MAX_NAME)}"
-    owners = [plural_noun(sentence(one, MAX_NAME)) for one in holders if one != APPLICATION]
+        text += f", a kind of {_called(row.inherits)}"
+    owners = [plural_noun(_called(one)) for one in holders if one != APPLICATION]
     if 0 < len(owners) <= 3:
-        text += f", in {' and '.join(owners)}"
+        text += f", in {listed(owners)}"
     example = types.reference([term])
     return f"{text}{f', such as {example}' if example else ''}."
+
+
+def _called(term: str) -> str:
+    return named(sentence(term, MAX_NAME))
 
 
 def property_sentence(row: Property, types: Types) -> str:
     """Return what a property is: its form, and whether it can be set."""
     known = PROPERTIES.get(row.code.strip()) or PROPERTIES.get(row.term)
-    name = " ".join(words_of(sentence(row.term, MAX_NAME))) or "value"
+    name = _called(row.term) or "value"
     if known:
         text = known
-    elif row.type == "boolean":
-        text = _whether(name)
+    elif row.type == "boolean" or (row.type in _LOOSE and name.endswith("ed")):
+        text = whether_it(name)
     else:
-        text = "".join((capital(definite(name)), *_form(row.type, name, types)))
+        said = name if name[-1].isdigit() else definite(name)
+        text = "".join((capital(said), *_form(row.type, name, types)))
     return f"{text}{_ACCESS[row.access]}."
-
-
-def _whether(name: str) -> str:
-    """Return a property of yes or no as a question."""
-    first, _, rest = name.partition(" ")
-    head, _, last = name.rpartition(" ")
-    if first.lower() in _ASKING:
-        return f"Whether it {first.lower()} {rest}".rstrip()
-    if last == "status" and head:
-        return f"Whether it is {head}"
-    if is_verb(first) and rest:
-        return f"Whether to {name}"
-    if first.endswith("s") and (is_verb(first[:-1]) or is_verb(first[:-2])) and rest:
-        return f"Whether it {name}"
-    if " must " in name or " is " in name:
-        return f"Whether {name}"
-    if not rest or (_QUALITY.search(first) and first.endswith("ed")):
-        return f"Whether it is {name}"
-    if _QUALITY.search(last):
-        return f"Whether {definite(head)} is {last}"
-    return f"Whether {definite(name)} is on"
 
 
 def _form(kind: str, name: str, types: Types) -> Iterator[str]:
@@ -86,5 +81,5 @@ def _form(kind: str, name: str, types: Types) -> Iterator[str]:
     said = words.removeprefix("a ").removeprefix("an ")
     if words not in _PLAIN and said not in name and said != "colour":
         yield f", {words}"
-    if not types.names_objects(kind):
+    if not types.names_objects(kind) and len(types.bare(kind)) <= 2 and not types.unlisted(kind):
         yield form_words(kind, types)

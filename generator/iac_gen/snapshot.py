@@ -20,6 +20,7 @@ from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.resolve import is_hook
 from iac_gen.text import clean, on_one_line, screened
+from iac_gen.types import default_value, stated_default
 
 FORMAT = 1
 # `local.<key>` is our own word for an app whose bundle id nobody knows.
@@ -43,16 +44,27 @@ def _tag(kind: type) -> str:
 _TAGGED = {_tag(kind): kind for kind in _ITEMS}
 
 
-def _marked(item: model.Item) -> model.Item:
-    if isinstance(item, model.SdefCommand) and item.description and is_hook(item):
-        return replace(item, event=True)
-    return item
+def _marked(item: model.Item, enumerators: Collection[str]) -> model.Item:
+    if not isinstance(item, model.SdefCommand):
+        return item
+    if item.description and is_hook(item):
+        item = replace(item, event=True)
+    rows = [
+        replace(row, default=default_value(stated_default(row.description), enumerators))
+        for row in item.parameters
+    ]
+    return replace(item, parameters=tuple(rows))
 
 
 def facts_only(dictionary: model.Dictionary) -> model.Dictionary:
-    """Return the dictionary without title and descriptions; what they say is a hook stays one."""
+    """Return the dictionary without title and descriptions.
+
+    What they say is a hook stays one, and what they state as a default stays as such.
+    """
+    declared = [row for row in dictionary.declared() if isinstance(row, model.Enumeration)]
+    enumerators = [value.name for row in declared for value in row.enumerators]
     suites = tuple(
-        replace(suite, items=tuple(map(_marked, suite.items)))
+        replace(suite, items=tuple(_marked(item, enumerators) for item in suite.items))
         if isinstance(suite, model.Suite)
         else suite
         for suite in dictionary.suites

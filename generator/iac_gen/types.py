@@ -23,8 +23,29 @@ _DEFAULT = re.compile(
     r"|([^ (),;]+) by default",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(?![\w.]*\d)")
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _STRING = {"type": "string"}
+
+
+def stated_default(description: str) -> str:
+    """Return the words behind `default is` in a description, empty where it states none."""
+    found = [*_DEFAULT.finditer(description)]
+    words = next(filter(None, found[-1].groups())) if found else ""
+    return re.sub("[\"'`\u2018-\u201d]", "", words).strip().lower()
+
+
+def default_value(words: str, enumerators: Iterable[str]) -> str:
+    """Return the value that stated words begin with: a truth, a number, an enumerator."""
+    number = _NUMBER.match(words.replace("zero", "0"))
+    first = words.partition(" ")[0]
+    plain = first if first in _TRUTH else number[0] if number else ""
+    return plain or (_chosen(words, enumerators) or "").lower()
+
+
+def _chosen(words: str, values: Iterable[str]) -> str | None:
+    fits = [one for one in values if f"{words} ".startswith(f"{one.lower()} ")]
+    return max(fits, key=len, default=None)
 
 
 def items_of(part: str) -> list[str]:
@@ -257,28 +278,22 @@ class Types:
         rows = [row for part in found for row in self._rows(part)]
         return [row.name for row in rows] if len(rows) > _MOST_FIELDS else []
 
-    def default(self, kind: str, said: str) -> Any:
-        """Return the value that a description says is taken by default; None for none."""
-        parts, found = alternatives(kind), [*_DEFAULT.finditer(said)]
-        if not found or len(parts) != 1:
+    def default(self, kind: str, words: str) -> Any:
+        """Return the value of a type that stated words begin with; None for none."""
+        parts = alternatives(kind)
+        if not words or len(parts) != 1:
             return None
-        words = (
-            re.sub("[\"'`\u2018-\u201d]", "", next(filter(None, found[-1].groups())))
-            .strip()
-            .lower()
-        )
         if parts[0] == "boolean":
             return _TRUTH.get(words.partition(" ")[0])
         if parts[0] in ("integer", "real", "number"):
-            number = re.match(r"-?\d+(\.\d+)?(?![\w.]*\d)", words.replace("zero", "0"))
+            number = _NUMBER.match(words.replace("zero", "0"))
             if number is None or (parts[0] == "integer" and number[1]):
                 return None
             return (
                 float(number[0]) if number[1] and number[1].strip(".0") else int(float(number[0]))
             )
         values = self.enumerators(parts[0]) if parts[0] in self.enums else []
-        fits = [one for one in values if f"{words} ".startswith(f"{one.lower()} ")]
-        return max(fits, key=len, default=None)
+        return _chosen(words, values)
 
     def enumerators(self, name: str) -> list[str]:
         """Return the visible values of an enumeration in order, each once."""
@@ -290,6 +305,10 @@ class Types:
         """Return the Python annotation of a type string."""
         parts = list(dict.fromkeys(map(self._annotation, alternatives(kind))))
         return "Any" if "Any" in parts or not parts else " | ".join(parts)
+
+    def answered(self, kind: str) -> str:
+        """Return the Python annotation of what is answered in a type."""
+        return self.annotation(kind).replace("DateOrText", "DateTime")
 
     def _annotation(self, part: str) -> str:
         if part.startswith("list of "):

@@ -112,9 +112,12 @@ def line(script: str, language: str, found: Analysis, *, confined: bool) -> str:
 def worst_lines(script: str, found: Analysis) -> Iterator[Shown]:
     """Yield the lines of a script that give it its level, by their numbers."""
     rows = re.split(r"\r\n?|\n", script)
-    worst = {row.place.line for row in found.reasons if row.level == found.level}
-    for number in sorted(worst):
-        yield Shown(f"line {number}", clean_text(rows[number - 1].strip(), 200))
+    worst: dict[int, str] = {}
+    for row in found.reasons:
+        if row.level == found.level:
+            worst.setdefault(row.place.line, f"{row.text} {row.says}".strip())
+    for number, why in sorted(worst.items()):
+        yield Shown(f"line {number}", f"{clean_text(rows[number - 1].strip(), 200)} ({why})")
 
 
 class HitLike(Protocol):

@@ -19,7 +19,7 @@ from iac_applescript.analysis.analyser import (
     with_starts,
 )
 from iac_applescript.analysis.findings import merged
-from iac_applescript.analysis.words import RUNS
+from iac_applescript.analysis.words import LETS, RUNS
 from iac_applescript.answers import (
     REASONS,
     Result,
@@ -165,6 +165,7 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
     toolset = context.kept(open_toolset)
     script, language = call.arguments["script"], _language(call.arguments)
     found = with_starts(toolset.analyser.analyse(script, language), toolset.runs)
+    found = toolset.held(found)
     confined = toolset.confines(found)
     told = (*found.targets, *found.unknown)
     raised = (
@@ -173,7 +174,8 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         if found.level != "SAFE"
     )
     tokens = scanned(script, language).tokens if found.level != "SAFE" else ()
-    literals = (token.text for token in tokens if token.kind in ("string", "template"))
+    literals = [token.text for token in tokens if token.kind in ("string", "template")]
+    literals += call.arguments.get("arguments", ())
     return toolset.plan(
         tool,
         call,
@@ -227,9 +229,11 @@ def _run(
 
     def confine(argv: Sequence[str]) -> Sequence[str]:
         held = toolset.confinement if confined else None
-        return argv if held is None else held.argv(argv, known)
+        lets = [LETS[row.says] for row in found.reasons if row.says in LETS]
+        return argv if held is None else held.argv(argv, known, dict.fromkeys(lets))
 
-    ran = run_script(run, script, language, timeout, confine)
+    texts = given.get("arguments", ())
+    ran = run_script(run, script, language, timeout, confine, found.asked, texts)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
         outcome = RunOutcome(False, failure.cause, ran.original, failure.number, ran.milliseconds)

@@ -14,13 +14,17 @@ text.
 import json
 import os
 import re
+import secrets
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from iac_applescript.analysis.analyser import Asked
+from iac_applescript.analysis.javascript_tree import last_value
 from iac_applescript.failures import ScriptFailure, explain
 from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
@@ -30,6 +34,7 @@ SANDBOX: Final = "/usr/bin/sandbox-exec"
 _OSASCRIPT: Final = "/usr/bin/osascript"
 _BUNDLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,200}\Z")
 _PROBE_SECONDS: Final = 10.0
+_STRICT: Final = re.compile(r"""\s*["']use strict["']""")
 
 _PROFILE: Final = """\
 (version 1)
@@ -82,8 +87,8 @@ _TYPES: Final[dict[str, ErrorType]] = {
 }
 
 
-def profile(targets: Sequence[str]) -> str:
-    """Return the profile for these bundle ids.
+def profile(targets: Sequence[str], lets: Iterable[str] = ()) -> str:
+    """Return the profile for these bundle ids, with lines of its own at its end.
 
     Raises:
         ValueError: One is no bundle id; nothing of it may enter the profile.
@@ -93,7 +98,7 @@ def profile(targets: Sequence[str]) -> str:
         if not _BUNDLE.match(target):
             raise ValueError(f"{target[:40]!r} is no bundle id")
         lines.append(f'(allow appleevent-send (appleevent-destination "{target}"))\n')
-    return _PROFILE + "".join(lines)
+    return _PROFILE + "".join(lines) + "".join(f"{line}\n" for line in lets)
 
 
 class Confinement:
@@ -112,7 +117,8 @@ class Confinement:
         self._program = program
         # Another osascript than the system's is not what the profile lets start.
         own = os.environ.get("IAC_OSASCRIPT", _OSASCRIPT) == _OSASCRIPT
-        self._works: bool | None = None if platform == "darwin" and own else False
+        self._here = platform == "darwin" and own
+        self._works: bool | None = None if self._here else False
         self._lock = threading.Lock()
 
     def works(self) -> bool:
@@ -122,9 +128,15 @@ class Confinement:
                 self._works = Path(self._program).exists() and self._probe()
             return self._works
 
-    def argv(self, argv: Sequence[str], targets: Sequence[str]) -> list[str]:
+    def fails(self) -> bool:
+        """Say whether it should work here, and does not."""
+        return self._here and not self.works()
+
+    def argv(
+        self, argv: Sequence[str], targets: Sequence[str], lets: Iterable[str] = ()
+    ) -> list[str]:
         """Return the command that runs `argv` under the profile of `targets`."""
-        return [self._program, "-p", profile(targets), _OSASCRIPT, *argv[1:]]
+        return [self._program, "-p", profile(targets, lets), _OSASCRIPT, *argv[1:]]
 
     def _probe(self) -> bool:
         argv = self.argv(["osascript", "-l", "AppleScript", "-"], ())
@@ -233,6 +245,29 @@ def _group(text: str, at: int, depth: int) -> tuple[Any, int]:
             raise _NotReadError(text[:40])
 
 
+@cache
+def _mediator() -> str:
+    text = Path(__file__).with_name("mediator.js").read_text("utf-8")
+    lines = (line.strip() for line in text.splitlines())
+    return " ".join(line for line in lines if not line.startswith("//"))
+
+
+def mediated(script: str, asked: Asked) -> str:
+    """Return a JavaScript behind the bridge that holds it to what was approved; same lines."""
+    may = json.dumps(asked._asdict(), ensure_ascii=True).replace("</", "<\\/")
+    # A name that the script cannot know: what it leads to takes the wrapping off.
+    ours = f"iac_{secrets.token_hex(16)}"
+    place = last_value(script)
+    if place is not None:
+        begin, end = place
+        script = f"{script[:begin]}{ours}.bare(({script[begin:end]}\n)){script[end:]}"
+    strict = '"use strict";' if _STRICT.match(script) else ""
+    hidden = "//" if script.startswith("#!") else ""
+    # Declarations leave the value of the script as it is.
+    bridge = _mediator().replace("globalThis, MAY", f"globalThis, {may}")
+    return f"{strict}const {ours} = {bridge}{hidden}{script}\n;const {ours}_end = {ours}.end();"
+
+
 class Ran(NamedTuple):
     """What came of a run: an answer or a failure, and how long it took."""
 
@@ -253,6 +288,8 @@ def run_script(
     language: str,
     timeout: float,
     confine: Callable[[Sequence[str]], Sequence[str]] = list,
+    asked: Asked | None = None,
+    given: Sequence[str] = (),
 ) -> Ran:
     """Run a script.
 
@@ -261,15 +298,18 @@ def run_script(
         script, language: What to run.
         timeout: Seconds.
         confine: Makes the command one that is confined; the command itself if left out.
+        asked: What a JavaScript is held to; it runs as it is if left out.
+        given: What its `run` handler is given; never a part of its text.
 
     Raises:
         ToolError: osascript could not be started, the call was cancelled, or the answer is too
             large.
     """
-    argv = [osascript(), "-l", LANGUAGES[language], "-s", "s", "-"]
+    argv = [osascript(), "-l", LANGUAGES[language], "-s", "s", "-", *given]
     begun = time.monotonic()
     try:
-        done = runner(confine(argv), script.encode("utf-8", "replace"), timeout)
+        text = script if asked is None else mediated(script, asked)
+        done = runner(confine(argv), text.encode("utf-8", "replace"), timeout)
     except OSError as error:
         message = f"{argv[0]} could not be started ({error.strerror or error})."
         raise ToolError("UNAVAILABLE", message, "Scripts run on a Mac only.") from error

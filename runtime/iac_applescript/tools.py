@@ -140,6 +140,12 @@ TOOLS: Final = (
                 "maximum": 300,
                 "description": "Seconds; 30 if left out.",
             },
+            arguments={
+                "type": "array",
+                "items": {"type": "string", "maxLength": 8000},
+                "maxItems": 20,
+                "description": "What the script's run handler is given, as data: a list of texts.",
+            },
             intent=_INTENT,
         ),
         ceiling="DANGEROUS",

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from iac_applescript.analysis.analyser import Analyser, Analysis
-from iac_applescript.analysis.words import BEYOND
+from iac_applescript.analysis.findings import Reason, ScriptPlace
+from iac_applescript.analysis.words import BEYOND, LETS
 from iac_applescript.answers import HitLike, Result, ScriptError, done, failed
 from iac_applescript.failures import ScriptFailure, explain
 from iac_applescript.running import Confinement
@@ -173,12 +174,26 @@ class ScriptToolset:
         return explain(error, number, script, language, nearest_app)
 
     def confines(self, found: Analysis) -> bool:
-        """Say whether a run is held to its apps: not if it was asked to reach beyond events."""
-        if self.confinement is None or found.unknown or not found.targets:
+        """Say whether a run is held to its apps: not if it was asked to reach beyond events.
+
+        One that names no app is held to none.
+        """
+        beyond = (row for row in found.reasons if row.says in BEYOND)
+        if self.confinement is None or found.unknown:
             return False
-        if any(reason.says in BEYOND for reason in found.reasons):
+        if any(row.level == "DANGEROUS" or row.says not in LETS for row in beyond):
             return False
         return self.confinement.works()
+
+    def held(self, found: Analysis) -> Analysis:
+        """Return an analysis that counts it where nothing holds an AppleScript to its apps."""
+        if found.asked is not None or found.level != "MODIFY":
+            return found
+        if self.confinement is None or not self.confinement.fails():
+            return found
+        says = "is not held to its apps: macOS does not confine scripts here"
+        why = Reason("DANGEROUS", "held", says, "", ScriptPlace(1, 1, 0))
+        return found._replace(level="DANGEROUS", reasons=(why, *found.reasons))
 
 
 def looks_up(work: Work) -> Perform:

@@ -9,7 +9,7 @@ IacError                 anything this package raises on purpose; one line of te
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from iac_base.words import fold
@@ -59,7 +59,12 @@ class ToolError(IacError):
             not known.
         number: The Apple event error number, if there is one.
         original: The text that the app or osascript gave, untranslated.
+        outcome: Of a write, what was seen of what it did, as one JSON object.
+        around: What was read around it (`execution.answers.Reads`).
     """
+
+    outcome: Mapping[str, Any] | None = None
+    around: Any = None
 
     def __init__(
         self,
@@ -89,7 +94,8 @@ class ToolError(IacError):
     def facts(self) -> dict[str, Any]:
         """Return the error as one JSON object; what is not known is left out."""
         facts = {name: getattr(self, name) for name in _FACTS}
-        return {name: value for name, value in facts.items() if value not in ("", None)}
+        found = {name: value for name, value in facts.items() if value not in ("", None)}
+        return {**found, "outcome": dict(self.outcome)} if self.outcome else found
 
 
 class InvalidParameterError(ToolError):

@@ -29,6 +29,9 @@ LARGE: Final = 64 * 1024 * 1024
 checked once it shows damage, not each time that it is opened."""
 
 
+_MEMORY: Final = ":memory:"
+
+
 class DatabaseSchema(NamedTuple):
     """What a file holds.
 
@@ -251,15 +254,22 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
             raise
 
 
+def _in_memory(schema: DatabaseSchema) -> sqlite3.Connection:
+    connection = sqlite3.connect(_MEMORY, isolation_level=None, check_same_thread=False)
+    _bring_forward(connection, schema, 0)
+    return connection
+
+
 class Database:
     """A file that stays open, and is opened on first need. Safe to share between threads.
 
     After a failure it is opened anew with the next use, and mended if it is damaged; so is one
-    whose file was moved away.
+    whose file was moved away. Without a path it is in memory, and is gone when it is closed.
     """
 
-    def __init__(self, path: Path, schema: DatabaseSchema, *, wait: float = WAIT) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, schema: DatabaseSchema, *, wait: float = WAIT) -> None:
+        self.path = path or Path(_MEMORY)
+        self._kept = path is not None
         self._schema = schema
         self._wait = wait
         self._lock = threading.RLock()
@@ -305,7 +315,9 @@ class Database:
             self._give_up()
 
     def _current(self) -> sqlite3.Connection:
-        if self._connection is None or not self._is_same_file():
+        if not self._kept:
+            self._connection = self._connection or _in_memory(self._schema)
+        elif self._connection is None or not self._is_same_file():
             self._give_up()
             self._connection = open_database(
                 self.path, self._schema, wait=self._wait, suspect=self._suspect

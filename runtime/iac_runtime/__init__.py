@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ToolError,
         UnknownToolError,
     )
-    from iac_runtime.library import Session, connect, each, timeout
+    from iac_runtime.library import Session, confirm, connect, each, outcome, timeout
     from iac_runtime.objects import its, read
     from iac_runtime.policy.model import register_rule
 
@@ -35,9 +35,11 @@ __all__ = [
     "SetupError",
     "ToolError",
     "UnknownToolError",
+    "confirm",
     "connect",
     "each",
     "its",
+    "outcome",
     "read",
     "register_rule",
     "timeout",
@@ -45,9 +47,11 @@ __all__ = [
 
 _HOMES = {
     "Session": "iac_runtime.library",
+    "confirm": "iac_runtime.library",
     "connect": "iac_runtime.library",
     "each": "iac_runtime.library",
     "its": "iac_runtime.objects",
+    "outcome": "iac_runtime.library",
     "read": "iac_runtime.objects",
     "register_rule": "iac_runtime.policy.model",
     "timeout": "iac_runtime.library",

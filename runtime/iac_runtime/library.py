@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
     from iac_runtime.gate.opening import Simulation
     from iac_runtime.gate.plans import Call
+    from iac_runtime.outcomes.outcome import Outcome
     from iac_runtime.tools.catalogue import Catalogue
     from iac_runtime.tools.shape import Tool
 
@@ -29,6 +30,12 @@ _TIMEOUT: Final = 30.0
 
 _seconds: ContextVar[float | None] = ContextVar("seconds", default=None)
 """What `timeout` gives to calls; None for the session's own."""
+
+_confirm: ContextVar[bool] = ContextVar("confirm", default=True)
+"""What `confirm` gives to calls."""
+
+_came: ContextVar["Outcome | None"] = ContextVar("came", default=None)
+"""What came of the last call."""
 
 _lock = threading.RLock()
 _sessions: list["Session"] = []
@@ -57,7 +64,7 @@ class Session:
         from iac_runtime.gate.plans import Call
         from iac_runtime.tools.checking import taken
 
-        return self._value(Call(tool, taken(arguments), raw=True, timeout=_seconds.get()))
+        return self._value(Call(tool, taken(arguments)))
 
     def call_all(self, tool: str, calls: Sequence[Mapping[str, Any]], /) -> list[Any]:
         """Call a tool several times, with each of the arguments; return the results in order.
@@ -73,9 +80,7 @@ class Session:
         if not calls:
             return []
         given = tuple(map(taken, calls))
-        return list(
-            self._value(Call(tool, {}, calls=given, raw=True, timeout=_seconds.get()))["results"]
-        )
+        return list(self._value(Call(tool, {}, calls=given))["results"])
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""
@@ -88,17 +93,20 @@ class Session:
         name = f"{key}_{function.__name__.rstrip('_')}"
         tool = find_tool(module, function.__name__, name)
         given = {key: taken(value, key) for key, value in arguments.items() if value is not None}
-        return self._value(Call(tool.name, given, raw=True, timeout=_seconds.get()), tool)
+        return self._value(Call(tool.name, given), tool)
 
     def _value(self, call: "Call", tool: "Tool | None" = None) -> Any:
         from iac_runtime.gate.plans import Done, asking
         from iac_runtime.policy.question import ask_dialog, dialog_at_hand
 
         dialog = ask_dialog if dialog_at_hand() else None
-        outcome = asking(partial(self._gate.call, tool=tool), call, {"dialog": dialog})
-        if isinstance(outcome, Done):
-            return _own(outcome.value)
-        raise outcome.error
+        _came.set(None)
+        call = call._replace(raw=True, timeout=_seconds.get(), confirm=_confirm.get())
+        answer = asking(partial(self._gate.call, tool=tool), call, {"dialog": dialog})
+        if isinstance(answer, Done):
+            _came.set(answer.outcome)
+            return _own(answer.value)
+        raise answer.error
 
     def close(self) -> None:
         """End the session and what runs for it: what was connected before holds again."""
@@ -210,6 +218,28 @@ def timeout(seconds: float) -> Iterator[None]:
         _seconds.reset(token)
 
 
+@contextmanager
+def confirm(wanted: bool) -> Iterator[None]:
+    """Say whether the writes of this thread are read back inside the block; by default they are.
+
+    What is not read back cannot be taken back. It is for work in bulk: `with confirm(False): …`.
+    """
+    token = _confirm.set(wanted)
+    try:
+        yield
+    finally:
+        _confirm.reset(token)
+
+
+def outcome() -> "Outcome | None":
+    """Return what came of the last call of this thread: of a write as it was read back.
+
+    Of a read it is `partial`, and says what is missing; None means that nothing is. A call that
+    raised has its outcome in the error.
+    """
+    return _came.get()
+
+
 def each(
     function: Callable[..., Sequence[Mapping[str, Any]]],
     /,
@@ -261,7 +291,7 @@ def _default() -> Session:
 
 def _own(value: Any) -> Any:
     """Return a result in Python's own types: a moment is an aware `datetime`."""
-    from iac_runtime.gate.results import DateText
+    from iac_runtime.language.plain import DateText
 
     if isinstance(value, DateText):
         return datetime.fromisoformat(value)

@@ -11,13 +11,25 @@ every start of the server pays for it.
 from builtins import list as ListOf  # noqa: N812
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+)
 
 __all__ = [
     "LEVELS",
     "Access",
     "App",
     "Class",
+    "DateOrText",
+    "DateTime",
     "Dispatch",
     "Element",
     "Enum",
@@ -64,6 +76,18 @@ Op = Literal["command", "get", "set", "list", "count", "make"]
 
 Ref: TypeAlias = str
 """An object specifier as JXA prints it, without the application: `windows[0].tabs["Docs"]`."""
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    DateTime: TypeAlias = datetime
+    """A date as Python is answered it: aware, in the zone of the Mac."""
+
+    DateOrText: TypeAlias = datetime | str
+    """A date as it is given: of Python, or in ISO 8601."""
+else:
+    # What only checkers ask is not loaded at a start.
+    DateTime = DateOrText = str
 
 Enum: TypeAlias = tuple[tuple[str, str], ...]
 """Rows of (enumerator, four-character code)."""

@@ -380,9 +380,9 @@ class Dispatcher:
             if call.refused:
                 raise EventRefusedError(-1700)
             ask_person(live, command.event, self.faults.scenario.dialogs, self.struck)
-            if verb is not None:
-                return verb(live)
             done, given = steps(live, command.event)
+            if verb is not None and not done:
+                return verb(live)
             if done and (given is not UNDEFINED or not command.result):
                 return answer(world, Value(given))
             return answer_by_type(world, command, call.direct, live.now)

@@ -58,10 +58,13 @@ def follow(world: AppWorld, chain: Chain) -> Found:
 
 
 def refer(world: AppWorld, text: str) -> WorldObject | None:
-    """Return the object that a reference written in the world names, if it is there."""
+    """Return the object that a reference written in the world names, if it is there.
+
+    One that leads back to itself names none.
+    """
     try:
         found = follow(world, parse(text))
-    except (EventRefusedError, StateError):
+    except (EventRefusedError, StateError, RecursionError):
         return None
     return found if isinstance(found, WorldObject) else None
 

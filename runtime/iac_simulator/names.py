@@ -4,7 +4,7 @@ Since 10.11 any term of a dictionary is accepted on any object (JXA release note
 that the object's own class lacks is looked up in the whole dictionary before it counts as unknown.
 """
 
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from iac_runtime.tool import Property
@@ -70,9 +70,10 @@ def element_class(tables: Tables, term: str | None, plural: str) -> str | None:
     return None
 
 
-def kin(tables: Tables, term: str) -> Iterator[str]:
-    """Yield `term` and the classes that descend from it."""
-    yield from (name for name in tables.classes if tables.descends(name, term))
+@lru_cache(maxsize=4096)
+def kin(tables: Tables, term: str) -> tuple[str, ...]:
+    """Return `term` and the classes that descend from it."""
+    return tuple(name for name in tables.classes if tables.descends(name, term))
 
 
 def names_of(tables: Tables, term: str) -> list[str]:

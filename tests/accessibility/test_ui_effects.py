@@ -11,7 +11,7 @@ from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Refused
+from iac_runtime.gate.plans import Answer, Asks, Call, Done, Refused
 from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
@@ -87,7 +87,7 @@ def test_a_value_that_came_from_a_result_raises_the_call(toolset: UiToolset) -> 
         assert [row.rule for row in plan.facts.raised] == rules
 
 
-def call(toolset: UiToolset, policy: str, tool: str) -> Outcome:
+def call(toolset: UiToolset, policy: str, tool: str) -> Answer:
     given = parse_policy(policy)
     permissions = Permissions(given, read_settings(Flags(), {}, given), home="/Users/me")
     rows = {row.name: row for row in TOOLS}

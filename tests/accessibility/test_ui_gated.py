@@ -12,7 +12,7 @@ from iac_accessibility.toolset import open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
-from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Refused
+from iac_runtime.gate.plans import Answer, Asks, Call, Done, Refused
 from iac_runtime.policy.model import Flags, Policy, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.tools.catalogue import Catalogue
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.process
 
 ASKED = Requester("tester", ("client",))
 ROW = "window[@title='Fixture']/group[0]/group[0]"
-Calls = Callable[..., Outcome]
+Calls = Callable[..., Answer]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def calls(gtk: User, generated: Path) -> Callable[..., Calls]:
             **more,
         )
 
-        def call(tool: str, *, answer: str = "", **arguments: Any) -> Outcome:
+        def call(tool: str, *, answer: str = "", **arguments: Any) -> Answer:
             asked = Call(tool, {"app": gtk.app.pid, **arguments}, ASKED)
             outcome = gate.call(asked)
             if answer and isinstance(outcome, Asks):
@@ -52,7 +52,7 @@ def calls(gtk: User, generated: Path) -> Callable[..., Calls]:
     return made
 
 
-def press(call: Calls, title: str, answer: str = "", row: str = ROW) -> Outcome:
+def press(call: Calls, title: str, answer: str = "", row: str = ROW) -> Answer:
     path = f"{row}/button[@title='{title}']"
     return call("perform_action", element_path=path, action="press", answer=answer)
 

@@ -13,7 +13,7 @@ from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Refused
+from iac_runtime.gate.plans import Answer, Asks, Call, Done, Refused
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -54,11 +54,11 @@ class World:
             kept={open_toolset: gated},
         )
 
-    def call(self, tool: str, token: str = "", **arguments: Any) -> Outcome:
+    def call(self, tool: str, token: str = "", **arguments: Any) -> Answer:
         call = Call(tool, {"app": APP.pid, **arguments}, ASKED, token=token)
         return self.gate.call(call._replace(verdict="once") if token else call)
 
-    def press(self, path: str = GO, token: str = "") -> Outcome:
+    def press(self, path: str = GO, token: str = "") -> Answer:
         return self.call("perform_action", token, element_path=path, action="press")
 
     def asked(self, path: str = GO) -> str:

@@ -14,7 +14,7 @@ from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Refused
+from iac_runtime.gate.plans import Answer, Asks, Call, Done, Refused
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -114,7 +114,7 @@ class Asking:
         )
         self.pid = pid
 
-    def press(self, path: str, token: str = "") -> Outcome:
+    def press(self, path: str, token: str = "") -> Answer:
         arguments = {"app": self.pid, "element_path": path, "action": "press"}
         call = Call("perform_action", arguments, ASKED, token=token)
         return self.gate.call(call._replace(verdict="once") if token else call)

@@ -24,7 +24,7 @@ GTK_PYTHON = "/usr/bin/python3"
 TOKENS = 12.0
 """Most tokens that an element may take in a tree, in the mean."""
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 """Seconds that a condition is waited for; a test that fails says so after that."""
 
 

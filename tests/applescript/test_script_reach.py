@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from script_calls import data, plan_of
+from script_calls import data, in_turns, plan_of
 
 from iac_applescript.running import Confinement, profile
 from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.streams import run_process
+from iac_runtime.tool import highest
 
 HELD = "(held to these apps by macOS)"
 MENDED = 'tell application "Finder" to get name of folder 1 of home'
@@ -82,6 +83,37 @@ def test_where_confinement_does_not_work_the_question_says_so(
     assert "(not held to these apps by macOS)" in plan.facts.line
 
 
+@pytest.mark.parametrize(
+    ("script", "level"),
+    [(MENDED, "SAFE"), ('tell application "Finder" to make new folder at desktop', "DANGEROUS")],
+)
+def test_a_change_is_dangerous_where_macos_should_confine_and_does_not(
+    toolset: ScriptToolset, script: str, level: str
+) -> None:
+    open_ = Completed(b"not confined\n", b"", 0)
+    toolset.confinement = Confinement(lambda *_: open_, sys.executable, "darwin")
+    plan = plan_of(toolset, "execute_applescript", script=script)
+    assert highest(row.level for row in plan.facts.effects) == level
+
+
+def test_a_script_that_names_no_app_is_held_to_none(toolset: ScriptToolset) -> None:
+    sent: list[str] = []
+
+    def held(argv: Any, *_: Any) -> Completed:
+        sent.append(argv[2])
+        return Completed(b"42\n", b"", 0)
+
+    toolset.confinement = Confinement(held, sys.executable, "darwin")
+    toolset.run = in_turns(held)
+    plan_of(toolset, "execute_applescript", script='open location "https://a.example/"').perform(
+        None
+    )
+    assert "appleevent-send" not in sent[-1]
+    assert "(allow lsopen)" in sent[-1]
+    plan_of(toolset, "execute_applescript", script="return 1").perform(None)
+    assert "(allow lsopen)" not in sent[-1]
+
+
 def test_a_probe_that_cannot_be_started_confines_nothing(tmp_path: Path) -> None:
     def busy(*_: Any) -> Completed:
         raise OSError(11, "busy")
@@ -101,7 +133,10 @@ def test_another_osascript_is_not_what_the_profile_lets_start(
     ("script", "confined"),
     [
         (MENDED, True),
-        ("return 1", False),
+        ("return 1", True),
+        ('display dialog (do shell script "id")', False),
+        ('open location "https://a.example/"', True),
+        ('open location "mailto:a@b.example"', False),
         ('tell application "Frobnicator" to activate', False),
         ('tell application "Finder" to do shell script "id"', False),
         ('tell application "Finder" to delete file 1 of home', True),

@@ -71,6 +71,9 @@ def test_javascript_runs_in_the_simulator(toolset: ScriptToolset, recorded: Path
     found = data(toolset, "execute_applescript", script=script, language="javascript")
     assert found["kind"] == "text"
     assert found["level"] == "MODIFY"
+    script = "function run(texts) { return texts.length + texts[1] }"
+    given = {"language": "javascript", "arguments": ["a", "-l"]}
+    assert data(toolset, "execute_applescript", script=script, **given)["result"] == "2-l"
     failed = call(
         toolset, "execute_applescript", script="foo()", language="javascript", intent="call foo"
     )
@@ -124,9 +127,11 @@ def test_the_script_goes_by_standard_input_never_as_an_argument(toolset: ScriptT
         seen.append((argv, stdin, timeout))
         return Completed(b"1\n", b"", 0)
 
-    call(toolset, "execute_applescript", runner=runner, script="return -e", timeout=7)
+    given = ["-e", 'beep" & (do shell script "id']
+    script = "return -e"
+    call(toolset, "execute_applescript", runner=runner, script=script, timeout=7, arguments=given)
     argv, stdin, timeout = seen[0]
-    assert argv[1:] == ["-l", "AppleScript", "-s", "s", "-"]
+    assert argv[1:] == ["-l", "AppleScript", "-s", "s", "-", *given]
     assert stdin == b"return -e"
     assert timeout == 7
 

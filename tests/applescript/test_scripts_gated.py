@@ -19,7 +19,7 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.gate.opening import simulation
-from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Plan, Refused
+from iac_runtime.gate.plans import Answer, Asks, Call, Done, Plan, Refused
 from iac_runtime.language.request import Event
 from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
@@ -128,7 +128,7 @@ def gate_of(toolset: ScriptToolset, catalogue: Catalogue, executor: Executor):
         gate.close()
 
 
-def run(gate: Gate, script: str, caller: Requester = ASKED, **more: Any) -> Outcome:
+def run(gate: Gate, script: str, caller: Requester = ASKED, **more: Any) -> Answer:
     language = "javascript" if "Application(" in script else "applescript"
     given = {"script": script, "language": language}
     return gate.call(Call("execute_applescript", given, caller, **more))
@@ -312,7 +312,8 @@ def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(
     asks = gate_of().call(Call("execute_applescript", {"script": script}, ASKED))
     assert isinstance(asks, Asks)
     lines = asks.question.text.splitlines()
-    assert '  line 41: do shell script "rm -rf ~"' in lines
+    why = "do shell script runs a command of the shell"
+    assert f'  line 41: do shell script "rm -rf ~" ({why})' in lines
     assert "harmless" not in asks.question.text
     assert "harmless 39" in Path(lines[-1].partition(". All of it: ")[2]).read_text()
     assert len(lines) <= LINE_LIMIT

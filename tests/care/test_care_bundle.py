@@ -63,6 +63,7 @@ def test_no_package_for_tests_or_simulation_is_in_it(unpacked: Path) -> None:
         "iac_applescript",
         "iac_base",
         "iac_mcp",
+        "iac_plans",
         "iac_runtime",
         "tools",
     }

@@ -262,6 +262,30 @@ def test_the_type_checker_accepts_every_module(real: Folder, tmp_path: Path) -> 
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
+@pytest.mark.stress
+@pytest.mark.process
+@pytest.mark.timeout(900)
+def test_pyright_accepts_every_module_strictly(corpus_build: Built, tmp_path: Path) -> None:
+    (tmp_path / "built").mkdir()
+    for name, text in corpus_build.files.items():
+        if name.endswith(".py"):
+            (tmp_path / "built" / name).write_text(text)
+    settings = {
+        "include": ["built"],
+        "extraPaths": [str(ROOT / "runtime")],
+        "pythonVersion": "3.11",
+    }
+    settings["typeCheckingMode"] = "strict"
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    checked = subprocess.run(
+        [sys.executable, "-m", "pyright", "--project", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout[-2000:]
+
+
 # What anyone would write, operators of AppleScript among it; each was looked at.
 COMMON = (
     "The user's home folder",

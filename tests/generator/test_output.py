@@ -1,5 +1,6 @@
 """The output folder: whole in itself, written atomically, kept by those who know it."""
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -57,6 +58,8 @@ def test_a_build_of_one_app_keeps_the_others(tmp_path: Path) -> None:
     assert after["listing.jsonl"][tools["ledger_get"]["offset"] :].startswith(
         '{"name":"ledger_get"'
     )
+    locked = json.loads(after["tools.lock"])["apps"]["ledger"]["objects"]
+    assert hashlib.sha256(after["ledger_objects.py"].encode()).hexdigest().startswith(locked)
 
 
 def test_a_build_in_parts_gives_the_same_folder_as_one_at_once(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_ours_comes_first_and_whole_and_theirs_is_marked() -> None:
     assert tool.summary == f"{plain.summary} App's own wording, in brackets too, Bind the diary."
     assert [p.description for p in tool.parameters] == [
         "What to go with (How loud)",
-        "(How loud), an absolute path or ~",
+        "(How loud), absolute path or ~",
     ]
     # The mark stands once, also where the command itself says nothing.
     (silent,) = worded(command("", "How loud"))[0].tools

@@ -22,14 +22,15 @@ CATALOGUE = Catalogue([TOOLS])
 
 # What these are about is not there in a simulated app that was just made.
 LACKING = {
-    "mail_add_recipient",
-    "mail_send",
-    "mail_send_message",
     "system_events_add_login_item",
     "system_events_get_wallpaper",
     "system_events_open",
     "system_events_set_wallpaper",
 }
+
+
+# A message is written before it is sent.
+FIRST = dict.fromkeys(("mail_add_recipient", "mail_send", "mail_send_message"), "mail_make_message")
 
 
 def fresh(name: str, catalogue: Catalogue = CATALOGUE) -> tuple[Gate, Simulator]:
@@ -44,8 +45,12 @@ def run_example(catalogue: Catalogue, name: str) -> ToolError | None:
     """Call a tool as its module shows; return why that failed."""
     gate, simulator = fresh(name, catalogue)
     tool = catalogue.operation(name)
+    if first := FIRST.get(name):
+        assert isinstance(
+            gate.call(Call(first, dict(catalogue.operation(first).spec.example))), Done
+        )
     try:
-        assert isinstance(gate.call(Call(name, dict(tool.spec.example))), Done)
+        assert isinstance(gate.call(Call(name, dict(tool.spec.example), confirm=False)), Done)
     except ToolError as error:
         return error
     sent = [event.event for event in simulator.events]
@@ -76,9 +81,11 @@ def test_a_raw_event_is_the_event_that_jxa_sends(name: str) -> None:
     for seconds in (100.0, 200.0):
         gate, simulator = fresh(name)
         try:
-            outcome: Any = gate.call(Call(name, given, timeout=seconds))
+            outcome: Any = gate.call(Call(name, given, timeout=seconds, confirm=False))
         except ToolError as error:
             outcome = error.facts()
+        # No tool of a committed app needs a raw event for what it is called with by default.
+        assert seconds > 120 or not any(event.timeout for event in simulator.events)
         # What is asked in JXA's words before the call has no time of its own.
         sent.append(([event._replace(timeout=None) for event in simulator.events], outcome))
     assert sent[0] == sent[1]
@@ -93,7 +100,7 @@ def test_the_line_that_is_shown_sends_what_the_call_sends(name: str) -> None:
     gate, called = fresh(name)
     done: object = None
     with contextlib.suppress(ToolError):
-        done = gate.call(Call(name, given))
+        done = gate.call(Call(name, given, confirm=False))
     gate, shown = fresh(name)
     line = gate.call(Call(name, given), dry_run=True).line
     shown(["osascript", "-l", "JavaScript", "-e", line], b"", 10)

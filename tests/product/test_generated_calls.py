@@ -253,7 +253,7 @@ def test_the_line_sends_what_the_call_sends(call: tuple[str, dict[str, Any]]) ->
     failed: list[ToolError] = []
     done: object = None
     try:
-        done = gate.call(Call(name, given_))
+        done = gate.call(Call(name, given_, confirm=False))
     except ToolError as error:
         failed.append(error)
     if failed and "would wait" in failed[0].message:

@@ -8,13 +8,19 @@ from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
+from iac_simulator.scenario import FaultScenario
 
 
 def gate_of(
-    catalogue: Catalogue, world: dict[str, Any], allow: Level = "DANGEROUS", **more: Any
+    catalogue: Catalogue,
+    world: dict[str, Any],
+    allow: Level = "DANGEROUS",
+    *,
+    faults: FaultScenario | None = None,
+    **more: Any,
 ) -> Gate:
     tables = [catalogue.tables(app) for app in catalogue.apps.values()]
-    simulator = Simulator(tables, {"diary": world})
+    simulator = Simulator(tables, {"diary": world}, faults=faults)
     gate = Gate(catalogue, Executor(simulator), allow, home="/Users/me", **more)
     gate.simulator = simulator  # type: ignore[attr-defined]
     return gate

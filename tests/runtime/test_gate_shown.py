@@ -87,7 +87,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
                 " modification date 2026-02-25 18:00",
                 "Asked because: DANGEROUS calls always require approval.",
-                "Can it be undone? Yes, for a while: it goes to Recently Deleted in Notes.",
+                "Can it be undone? Yes, for a while: it goes to Recently Deleted in Notes. It can"
+                " be moved back for a week.",
                 f"DANGEROUS: notes_delete, {NOTES}[0]",
             ],
         ),
@@ -108,7 +109,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 " modification date 2026-02-25 18:00",
                 'With to: the folder "Work".',
                 "Asked because: MODIFY calls are asked about by preset cautious.",
-                "Can it be undone? Yes, by hand: it can be moved back.",
+                "Can it be undone? Yes, for a week: it can be moved back.",
             ],
         ),
         (
@@ -142,7 +143,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 '  event "Dentist", start date 2026-03-03 08:00, end'
                 ' date 2026-03-03 08:45, location "12 High Street"',
                 "Asked because: DANGEROUS calls always require approval.",
-                "Can it be undone? No: what is deleted is not kept.",
+                "Can it be undone? No: it is gone, but what could be read of it is kept for a"
+                " week.",
             ],
         ),
         (
@@ -153,7 +155,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 '  item "Todo.txt", at "/Users/me/Desktop/Todo.txt", kind "Plain Text Document",'
                 " size 412 bytes",
                 "Asked because: DANGEROUS calls always require approval.",
-                "Can it be undone? Yes, until the Trash is emptied: it goes there.",
+                "Can it be undone? Yes, until the Trash is emptied: it goes there. It can be moved"
+                " back for a week.",
                 'DANGEROUS: finder_delete, desktop.items["Todo.txt"]',
             ],
         ),
@@ -182,7 +185,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 'Claude wants to change the calendar "Home" in Calendar.',
                 'It sets name to "House".',
                 "Asked because: MODIFY calls are asked about by preset cautious.",
-                "Can it be undone? Yes, by hand: it can be changed back.",
+                "Can it be undone? Yes, for a week: the old values are kept, to be put back.",
             ],
         ),
     ],

@@ -98,9 +98,16 @@ def test_safari_tabs_become_markdown() -> None:
 
 
 def test_a_table_goes_to_pandas_and_back() -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = numbers.app.documents.select("name").to_dataframe()
-    assert isinstance(frame, pandas.DataFrame)
+    pytest.importorskip("pandas")
+    cells = numbers.app.documents[0].sheets[0].tables[0].cells.select("name", "value")
+    frame = cells.to_dataframe().set_index("name")
+    dearer = [round(value * 1.1, 2) for value in frame.loc[["B2", "B3"], "value"]]
+    frame.loc[["B2", "B3"], "value"] = dearer
+    for cell, value in zip(cells.objects, frame["value"], strict=True):
+        cell.value.set(value)
+    assert [
+        numbers.app.documents[0].sheets[0].tables[0].cells[n].value() for n in ("B2", "B3")
+    ] == dearer
 
 
 def test_open_reminders_are_done() -> None:

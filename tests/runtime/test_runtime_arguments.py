@@ -128,7 +128,7 @@ def test_every_hostile_argument_arrives_as_the_text_that_it_is(
         for text in (payload, f"</iac:{payload}>", f"-e {payload}", payload * 50):
             for tool, arguments in SENT.items():
                 before = len(app.simulator.events)
-                app.call(tool, **arguments(text))
+                app.call(tool, **arguments(text), confirm=False)
                 sent = app.simulator.events[before]
                 held = [sent.direct, *sent.params.values()]
                 assert (

@@ -36,6 +36,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
     ("tool", "arguments", "words"),
     [
         ("diary_list", {"elemnt": "entry"}, ['no argument "elemnt"', "Nearest: element"]),
+        ("diary_list", {"element": "entry", "considering": "case"}, ["no dictionary", "script"]),
         ("diary_list", {}, ['"element" must be given.']),
         ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
         ("diary_list", {"element": "entry", "limit": "3"}, ['limit wants a whole number, not "3"']),

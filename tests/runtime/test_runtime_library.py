@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import iac_runtime
 from iac_base.errors import CallRefusedError, SetupError, ToolError, nearest
 from iac_base.files import data_folder
-from iac_runtime.gate.results import RefText, clean, structured
+from iac_runtime.gate.results import clean, structured
 from iac_runtime.gate.stored import cap
+from iac_runtime.language.plain import RefText
 from iac_runtime.policy import question
 from iac_runtime.tool import user_tools
 from iac_runtime.tools.catalogue import Catalogue, load_module

@@ -324,7 +324,7 @@ def test_parameters_that_an_app_adds_to_a_standard_verb_go_along(
     catalogue: Catalogue, tool: str, arguments: dict[str, Any], event: str, code: str, sent: Any
 ) -> None:
     app = Defective(catalogue)
-    done = app.call(tool, **arguments)
+    done = app.call(tool, **arguments, confirm=False)
     assert app.simulator.events
     for found in app.simulator.events:
         assert found.event == event

@@ -17,9 +17,10 @@ from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import stored
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Refused
-from iac_runtime.gate.results import RefText, structured
+from iac_runtime.gate.plans import Answer, Asks, Call, Done, Refused
+from iac_runtime.gate.results import structured
 from iac_runtime.gate.stored import read_on, shorten
+from iac_runtime.language.plain import RefText
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
@@ -119,7 +120,7 @@ def test_reading_on_is_judged_as_the_first_read_was(catalogue: Catalogue) -> Non
         permissions = Permissions(given, read_settings(Flags(), {}, given), home="/Users/me")
         return Gate(catalogue, Executor(Simulator([])), permissions=permissions)
 
-    def outcome(policy: str) -> Outcome:
+    def outcome(policy: str) -> Answer:
         arguments = {"result": ident, "offset": 90}
         return more(policy).call(Call("read_more", arguments, Requester("tester", ("client",))))
 

@@ -38,7 +38,8 @@ def sent(generated: Path) -> dict[str, list[dict[str, Any]]]:
     for call in session():
         before = len(simulator.events)
         try:
-            gate.call(call)
+            # What is read around a write is no event of its own in the table.
+            gate.call(call._replace(confirm=False))
         except ToolError:
             pytest.fail(f"{call.tool} failed")
         found[call.tool] = [

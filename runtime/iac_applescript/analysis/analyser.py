@@ -16,6 +16,7 @@ from iac_applescript.analysis.javascript_rules import AppRules
 from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_javascript
 from iac_applescript.analysis.statement_effects import ADDITIONS
 from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
+from iac_applescript.analysis.words import HARMFUL_NAMES
 from iac_runtime.policy.effects import Effect
 from iac_runtime.tool import Level, highest
 from iac_runtime.tools.catalogue import Catalogue
@@ -24,12 +25,34 @@ Language = Literal["applescript", "javascript"]
 
 SYSTEM_EVENTS: Final = "com.apple.systemevents"
 _PROCESS: Final = frozenset(("process", "processes"))
+_UNBOUND: Final = frozenset(("dynamic", "fault", "nesting", "target"))
+"""Rules of reasons after which the members that are asked are not known."""
+
 _BLIND: Final = frozenset(
     """
     dynamic fault handler member name nesting phrase raw shape target text unknown
     """.split()
 )
 """Rules of reasons after which anything may be reached: code, keys, what was not understood."""
+
+
+class Asked(NamedTuple):
+    """What a JavaScript may ask of apps when it runs: the rest is held back.
+
+    Attributes:
+        apps: The apps, as it names them.
+        names: Members that are asked; `sets` those that are set.
+        open: Whether what was found says that members are not known before it runs.
+        code: Whether it makes code of texts.
+        bridge: Whether it goes to Objective-C.
+    """
+
+    apps: tuple[str, ...]
+    names: tuple[str, ...]
+    sets: tuple[str, ...]
+    open: bool
+    code: bool
+    bridge: bool
 
 
 class Analysis(NamedTuple):
@@ -44,6 +67,7 @@ class Analysis(NamedTuple):
         starts: The apps that it starts if they do not run.
         effects: What its statements do, as far as they were understood.
         processes: Of a JavaScript, those it goes through; empty for one that is not named.
+        asked: Of a JavaScript, what it is held to when it runs.
     """
 
     level: Level
@@ -54,6 +78,7 @@ class Analysis(NamedTuple):
     starts: tuple[Start, ...] = ()
     effects: tuple[Effect, ...] = ()
     processes: tuple[str, ...] = ()
+    asked: Asked | None = None
 
 
 def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
@@ -125,6 +150,7 @@ class Analyser:
             tuple(findings.starts.values()),
             tuple(row._replace(level=highest((row.level, least))) for row in effects),
             tuple(dict.fromkeys(findings.processes)),
+            _asked(findings, reasons) if language == "javascript" else None,
         )
 
     def find(self, name: str) -> Vocabulary | None:
@@ -140,6 +166,14 @@ class Analyser:
         if key not in self._known and key in self.catalogue.apps:
             self._known[key] = vocabulary_of(self.catalogue.tables(self.catalogue.apps[key]))
         return self._known.get(key)
+
+
+def _asked(findings: Findings, reasons: Sequence[Reason]) -> Asked:
+    code = any(reason.says == HARMFUL_NAMES["eval"] for reason in reasons)
+    unknown = any(reason.rule in _UNBOUND and reason.level == "DANGEROUS" for reason in reasons)
+    apps, names, sets = (sorted(row) for row in (findings.named, findings.asked, findings.put))
+    bridge = "ObjC" in names
+    return Asked(tuple(apps), tuple(names), tuple(sets), unknown or code, code, bridge)
 
 
 class Reach(NamedTuple):

@@ -13,6 +13,7 @@ from iac_applescript.analysis.applescript_shapes import (
     asked_about,
     condition,
     dangerous_verbs,
+    is_script,
     is_silent,
     lasts,
     looks_into,
@@ -29,6 +30,7 @@ from iac_applescript.analysis.applescript_units import (
     Unit,
     WordScope,
     declared,
+    labelled,
     statements,
     units_of,
 )
@@ -57,6 +59,7 @@ _AFTER_APPLICATION: Final = frozenset(
 _BEFORE_NO_NAME: Final = frozenset(("class", "current", "every", "first", "frontmost"))
 _NAMES: Final = frozenset(("application", "app", "id", "named", "the"))
 _DEEPEST: Final = 64
+_USED: Final = frozenset(("", "scripting additions", "applescript", "applescript version"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class _Block:
     """A statement that lasts until `end`: the apps it brings into sight, if it is a `tell`.
 
     `running` holds the bundle ids of apps that an `if` around it has found running, `object` what
-    a `tell` names if that is more than an app.
+    a `tell` names if that is more than an app, `made` the classes of what was made in it.
     """
 
     apps: tuple[Vocabulary, ...]
@@ -72,6 +75,7 @@ class _Block:
     told: bool = False
     running: frozenset[str] = frozenset()
     object: tuple[Unit, ...] = ()
+    made: frozenset[str] = frozenset()
 
 
 class _Target(NamedTuple):
@@ -155,7 +159,8 @@ class _Reader:
         name = tokens[1].folded
         simple = all(t.kind in ("word", "quoted") or t.text in "(){},:" for t in tokens)
         called = len(tokens) > 2 and tokens[2].text == "("
-        if not simple or not (called or name in ("run", "idle", "quit", "open")):
+        known = called or name in ("run", "idle", "quit", "open") or labelled(tokens)
+        if not simple or not known:
             self.add(
                 "DANGEROUS", "handler", "declares a handler of a kind that was not understood",
                 name, tokens[0].start,
@@ -239,7 +244,10 @@ class _Reader:
         names = self._mentioned([t for t in rest if to is None or t.start < to])
         if any(unit.word == "tell" and unit.kind == "keyword" for unit in target):
             self.add("DANGEROUS", "shape", "a tell without a target", "tell", tokens[tell].start)
-        own = any(unit.word in ("me", "current application") for unit in target[:1])
+        own = any(
+            unit.word in ("me", "current application") or is_script(unit.word, self.declared)
+            for unit in target[:1]
+        )
         if own:
             apps: tuple[Vocabulary, ...] = ()
         else:
@@ -278,7 +286,13 @@ class _Reader:
         units = units_of(tokens, self._sight(apps))
         ui = block.ui or on_screen(units)
         reached, start = self._sends(tokens, units, block.apps), len(self.findings.effects)
-        self._weigh(units, Scene(apps, self.named, self.declared, ui, block.told, block.object))
+        scene = Scene(apps, self.named, self.declared, ui, block.told, block.object, block.made)
+        self._weigh(units, scene)
+        made = next((i for i, unit in enumerate(units) if unit.word == "new"), len(units))
+        if any(unit.word == "make" for unit in units[:made]):
+            classes = frozenset(unit.word for unit in units[made + 1 : made + 2])
+            if units[0].word in ("make", "set"):
+                self.blocks[-1] = replace(block, made=block.made | classes)
         effects = self.findings.effects
         effects[start:] = seen_by(units, reached, effects[start:])
         here = self.set_under.setdefault(tuple(app.key for app in block.apps), set())
@@ -321,9 +335,7 @@ class _Reader:
             elif unit.kind == "text" and before is not None and before.word in ("script", "class"):
                 says = "names code that is not in this script"
                 self.add("DANGEROUS", "phrase", says, f"{before.word} {unit.word}", unit.start)
-            elif unit.word == "use" and units[place + 1 : place + 2] and units[
-                place + 1
-            ].word not in ("scripting additions", "applescript"):  # fmt: skip
+            elif unit.word == "use" and word_at(units, place + 1) not in _USED:
                 says = "uses something whose words are not known here"
                 self.add("DANGEROUS", "phrase", says, unit.word, unit.start)
             elif before is not None and before.kind in values and unit.kind in values:

@@ -15,7 +15,7 @@ from iac_applescript.analysis import words as language
 from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit
 from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.vocabulary import Vocabulary
-from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, PHRASES
+from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, JUDGED, PHRASES
 from iac_runtime.policy.blocklist import BUILT_IN
 
 _OPENS: Final = language.STARTS | {"using"}
@@ -33,7 +33,7 @@ _TOLD: Final = frozenset(("it", "its", "result"))
 _IT_RUNS: Final = (["it", "is", "running"], ["running"], ["its", "running"])
 
 
-_VERBS: Final = frozenset(name.casefold() for name in HARMFUL_MEMBERS) | frozenset(PHRASES)
+_VERBS: Final = frozenset((*map(str.casefold, HARMFUL_MEMBERS), *PHRASES, *JUDGED))
 _LINKS: Final = frozenset(("of", "in"))
 _JOINS: Final = frozenset("as & + - * / ÷ ^ = < > ≠ ≤ ≥".split())
 _GIVES: Final = frozenset(("with properties", "with data", "given", "with", "without", "at"))
@@ -223,7 +223,11 @@ def misused(
         own = before == "my" or (asked and word_at(units, end + 2) not in _LINKS)
         if unit.word in verbs:
             yield unit, "names something of its own as a command is called"
-        elif own:
+        elif own or (
+            not told
+            and unit.word in names.handlers
+            and _of_scripts(units, start, end, names, verbs)
+        ):
             continue
         elif called and (told or before == "'s" or after in _LINKS):
             yield unit, "calls a handler of something other than the script"
@@ -235,8 +239,25 @@ def misused(
             yield unit, "was not understood in front of what it is given"
         elif before == "'s" or (after == "of" and not _is_index(units, place)):
             holders = _holders(units, start, end, possessive=before == "'s")
-            if unit.word not in names.labels or not _are_values(holders):
+            ours = holders and all(is_script(holder.word, names) for holder in holders)
+            if not ours and (unit.word not in names.labels or not _are_values(holders)):
                 yield unit, "is a name of the script, asked of something else"
+
+
+def is_script(name: str, names: OwnDeclarations) -> bool:
+    """Say whether a name stands for a script object of this script."""
+    values = names.variables.get(name, [])
+    known = all(len(v) == 1 and v[0].folded in names.scripts for v in values)
+    return name in names.scripts or (bool(values) and known)
+
+
+def _of_scripts(
+    units: Sequence[Unit], start: int, end: int, names: OwnDeclarations, verbs: Collection[str]
+) -> bool:
+    """Say whether a handler is asked of a script object, or given what is no app's."""
+    holders = _holders(units, start, end, possessive=word_at(units, start - 1) == "'s")
+    ours = bool(holders) and all(is_script(unit.word, names) for unit in holders)
+    return ours or not verbs or word_at(units, end + 1) == "{"
 
 
 def _takes(units: Sequence[Unit], before: str, end: int) -> bool:

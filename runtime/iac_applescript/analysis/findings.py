@@ -53,15 +53,15 @@ class Scan(NamedTuple):
 
 
 _OPENS: Final = {")": "(", "]": "[", "}": "{"}
+_UNUSUAL: Final = re.compile(r"[^\t\r\n -~]")
 _UNSEEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 """Categories of characters that show as nothing, or end a line for some readers only."""
 
 
 def hidden_in(script: str, lead: str = "") -> list[ScanFault]:
     """Return the first character that hides, in any place; `lead` may stand at the beginning."""
-    for at, char in enumerate(script):
-        if char.isascii() and (char.isprintable() or char in "\t\r\n"):
-            continue
+    for found in _UNUSUAL.finditer(script):
+        at, char = found.start(), found.group()
         if unicodedata.category(char) in _UNSEEN and not (at == 0 and char == lead):
             return [ScanFault(f"there is a hidden character (U+{ord(char):04X})", at)]
     return []
@@ -161,6 +161,8 @@ class Findings:
         starts: Apps that are sent an event, by bundle id.
         effects: What the statements that were understood do, one after the other.
         processes: Names of the processes that a JavaScript goes through; empty where it names none.
+        asked, put, named: Of a JavaScript, the members that are asked of apps and those that are
+            set, and the apps as it names them; `ObjC` is asked where it goes to Objective-C.
     """
 
     script: str
@@ -171,6 +173,9 @@ class Findings:
     starts: dict[str, Start] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
     processes: list[str] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    put: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
     _lines: list[int] = field(default_factory=list)
 
     def restart(self) -> None:
@@ -182,6 +187,9 @@ class Findings:
             self.starts,
             self.effects,
             self.processes,
+            self.asked,
+            self.put,
+            self.named,
         ):
             found.clear()
         kept = ("fault", "language")

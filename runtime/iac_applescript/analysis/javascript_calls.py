@@ -121,6 +121,11 @@ class Calls(Scopes):
             return limited(found | NUMBER) - DATA
         if args is not None and name in CONTAINER_CALLS and not own:
             return limited(found | self._container(holder, name, args, node))
+        listed = frozenset(atom for atom in holder if atom[0] == "site")
+        held = self.all_in(listed) if args is not None and listed and not found else NOTHING
+        if any(atom[0] in ("app", "of", "anything", "bridge") for atom in held):
+            self.add("unknown", "was not understood where an app is held", name, node)
+            return ANYTHING
         inert = any(atom[0] in INERT or atom[0] == "js" for atom in holder)
         return limited(found | (DATA if inert or not found else NOTHING))
 
@@ -150,7 +155,7 @@ class Calls(Scopes):
             if atom[0] == "site" and name in CONTAINERS["puts"]:
                 self.set_field(self.sites[atom[1]], None, given)  # type: ignore[index]
         if name in CONTAINERS["texts"]:
-            held = ANY_TEXT
+            held = ANY_TEXT | (held if name == "slice" else NOTHING)
         returns = NOTHING
         if functions:
             keyed = any(a[0] == "site" and not self.sites[a[1]].ordered for a in over)  # type: ignore[index]
@@ -172,7 +177,7 @@ class Calls(Scopes):
             if name in ("reduce", "reduceRight"):
                 returns |= self.call(functions, Args([returns, held, NUMBER, over]), node)
         if name in CONTAINERS["data"]:
-            return DATA
+            return DATA | (returns if name == "parse" else NOTHING)
         if name in ("reduce", "reduceRight"):
             return returns | (given - functions)
         site = self.site(node)
@@ -180,7 +185,9 @@ class Calls(Scopes):
             site,
             None,
             limited(
-                returns | self.elements(returns) if name in ("map", "flatMap", "from") else held
+                returns | self.elements(returns)
+                if name in ("map", "flatMap") or (name == "from" and functions)
+                else held
             ),
         )
         if name in ("Map", "Set", "Object", "fromEntries", "values", "entries"):

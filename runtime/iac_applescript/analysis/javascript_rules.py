@@ -21,7 +21,7 @@ from iac_applescript.analysis.javascript_values import (
     exact,
 )
 from iac_applescript.analysis.statement_effects import ADDITIONS
-from iac_applescript.analysis.texts import judge_spelled
+from iac_applescript.analysis.texts import is_web_address, judge_spelled
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import (
     CONTAINER_CALLS,
@@ -47,6 +47,9 @@ _TOLD_PLAINLY: Final = (CONTAINER_CALLS - {"of"}) | frozenset(
     "name id version running frontmost exists length toString includeStandardAdditions".split()
 )
 """Members of every object that are plain values, or go through what it holds."""
+
+_CARRIES: Final = frozenset(("openLocation", "searchTheWeb", "addReadingListItem"))
+"""Commands that take what they are given to the web."""
 
 _DIALOGS: Final = frozenset(("chooseFile", "chooseFolder", "chooseFileName"))
 
@@ -79,6 +82,7 @@ class AppRules(Acts):
             self.add("DANGEROUS", "target", says, "Application", node)
         for name in names or ():
             self.names.add(name)
+            self.findings.named.add(name)
             app = None if "/" in name or ":" in name else self.find(name)
             if app is None:
                 self.findings.unknown[name] = None
@@ -112,6 +116,7 @@ class AppRules(Acts):
         apps, itself = self._seen(holder)
         if not apps and ("anything",) not in holder:
             return NOTHING
+        self.findings.asked.add(name)
         commands = self.entries(apps, name, "command")
         classes, properties = (self.entries(apps, name, use) for use in ("class", "property"))
         if (
@@ -122,6 +127,10 @@ class AppRules(Acts):
             and args.values[0] >= CHOSEN
         ):
             self.add("MODIFY", "command", "reads a file that a person picks", name, node)
+            return DATA
+        if name in _CARRIES and args is not None and commands and self._is_plain(args):
+            self.add("MODIFY", "command", HARMFUL_MEMBERS[name], name, node)
+            self.acts(holder, apps, name, "command", "MODIFY", args)
             return DATA
         if name in HARMFUL_MEMBERS or name in HARMFUL_NAMES:
             says = HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES[name]
@@ -139,7 +148,8 @@ class AppRules(Acts):
                 if atom[0] == "of" and atom[4]:
                     self.put(holder, str(atom[4]), args.all(), node)
             return DATA
-        if commands or (args is not None and name in language.COMMANDS and name != "get"):
+        standard = name in language.COMMANDS and name != "get"
+        if commands or (standard and (args is not None or not (classes or properties))):
             return self._command(holder, apps, name, commands, node, args, itself=itself)
         if classes and args is not None and name[:1].isupper():
             return self._make(holder, apps, name, classes, node, args)
@@ -148,6 +158,15 @@ class AppRules(Acts):
         if not (classes or properties or name in KNOWN_MEMBERS or self._plain_holder(holder)):
             self.add("DANGEROUS", "unknown", "was not understood", name, node)
         return self._read(holder, name, classes, properties, args)
+
+    def _is_plain(self, args: Args) -> bool:
+        """Say whether a command is given nothing but texts that the script spells out."""
+        given = [value for value in args.values if not any(a[0] == "site" for a in value)]
+        given += [value for _, value in self.options(args)]
+        told = [text for value in given for text in exact(value) or ("x:",)]
+        return (
+            not args.spread and bool(told) and all(":" not in t or is_web_address(t) for t in told)
+        )
 
     @staticmethod
     def _plain_holder(holder: Value) -> bool:
@@ -193,6 +212,7 @@ class AppRules(Acts):
         """Return what calling an app's member gives, or what the language has."""
         name = str(atom[1])
         if atom[0] == "bridge":
+            self.findings.asked.add("ObjC")
             return frozenset((("bridge", ""),)) if name in ("$", "") else DATA
         if atom[0] == "js":
             if name == "currentApplication":
@@ -205,6 +225,7 @@ class AppRules(Acts):
         return self._whole(frozenset((atom,)))
 
     def _bridge(self, name: str, node: Node, args: Args | None) -> Value:
+        self.findings.asked.add("ObjC")
         if name == "import":
             names = exact(args.values[0]) if args and args.values else None
             if names and set(names) <= language.FRAMEWORKS:
@@ -230,7 +251,8 @@ class AppRules(Acts):
             options = []
         if args is None:
             # A command that is handed on may be given anything.
-            if highest(levels) != "SAFE":
+            self.acts(holder, apps, name, "command", highest(levels), None)
+            if highest(levels) != "SAFE" or name in ("copy", "make", "set"):
                 self.add("DANGEROUS", "command", f"hands on {name}", name, node)
             return ANYTHING if highest(levels) != "SAFE" else DATA
         if highest(levels) != "SAFE" and any(
@@ -306,6 +328,7 @@ class AppRules(Acts):
             "strictParameterType",
         ):
             return
+        self.findings.put.add(name)
         properties = self.entries(apps, name, "property")
         if not properties:
             self.add("DANGEROUS", "unknown", "sets what was not understood", name, node)

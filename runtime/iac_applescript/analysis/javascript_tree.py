@@ -144,6 +144,19 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
         return empty, [*faults, ScanFault("is nested too deeply", deep.start)]
 
 
+def last_value(script: str) -> tuple[int, int] | None:
+    """Return where the expression stands whose value a script gives; None if it ends otherwise."""
+    data = script.encode("utf-8", "replace")
+    last = next(iter(_parser().parse(data).root_node.named_children[-1:]), None)
+    if last is None or last.type != "expression_statement":
+        return None
+    value = last.named_children[0]
+    begin, end = (
+        len(data[:at].decode("utf-8", "replace")) for at in (value.start_byte, value.end_byte)
+    )
+    return begin, end
+
+
 def _error_at(root: Any) -> int:
     node = root
     while True:

@@ -4,11 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit
+from iac_applescript.analysis.applescript_shapes import depths, outside
+from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit, split
 from iac_applescript.analysis.findings import ScriptToken
-from iac_applescript.analysis.texts import is_https
+from iac_applescript.analysis.texts import (
+    bare,
+    begins,
+    choices,
+    is_data_file,
+    is_https,
+    is_own_folder,
+    is_spelled_out,
+)
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
-from iac_applescript.analysis.words import LEADS
+from iac_applescript.analysis.words import JUDGED, LEADS
 from iac_runtime.policy.addresses import THROWN, role_of
 from iac_runtime.tool import Level, highest
 
@@ -25,6 +34,7 @@ _FILES: Final = frozenset(
 )
 _POINTS: Final = frozenset(("it", "its", "result", "me"))
 _PARTS: Final = frozenset(("item", "end", "beginning", "first", "last"))
+_TEXT_PARTS: Final = (["paragraph"], ["word"], ["character"])
 _UI_ACTS: Final = frozenset(("value", "selected", "focused"))
 _RUN_FROM: Final = frozenset(
     "scripting additions|scripting additions folder|scripts folder|startup items"
@@ -51,6 +61,7 @@ class Scene:
         ui: Whether elements of the screen are around it.
         told: Whether a `tell` to something other than the script is around it.
         object: What the innermost `tell` names, if that is more than an app.
+        made: Classes of what the statements before made in the same `tell`.
     """
 
     apps: Sequence[Vocabulary]
@@ -59,6 +70,7 @@ class Scene:
     ui: bool
     told: bool
     object: tuple[Unit, ...] = ()
+    made: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +125,15 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Co
     names = ("result", "{", "}", ",")
     if not foreign and all(unit.kind == "variable" or unit.word in names for unit in plain):
         return SAFE
-    if plain[0].word == "{":
-        return CommandVerdict("DANGEROUS", "sets several things at once")
+    if plain[0].word == "{" and plain[-1].word == "}":
+        return _judge_pattern(plain[1:-1], value, scene)
     if not foreign and _of_the_script(plain, scene):
         return SAFE
     rows = set_rows(plain, scene)
-    level: Level = highest(("MODIFY", *(entry.level for _, entry in rows)))
+    kept = _adds(plain, value, scene) or _is_new(plain[1:], scene)
+    # What adds to a text keeps what was there, and what is new had nothing.
+    counted = (entry for _, entry in rows if not (kept and entry.content))
+    level: Level = highest(("MODIFY", *(entry.level for entry in counted)))
     what = plain[0].word
     if scene.ui and (what in _UI_ACTS or (not rows and plain[0].has("class"))):
         return CommandVerdict("DANGEROUS", f"sets the {what} of something on the screen")
@@ -134,6 +149,47 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Co
     if "url" in what.split() and not is_https(value, scene.declared):
         return CommandVerdict("DANGEROUS", "sets an address that is not a plain web address")
     return CommandVerdict(level, f"sets {what}")
+
+
+def _judge_pattern(inner: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> CommandVerdict:
+    """Judge `set {a, item 1 of b} to value` and `set {label:a} to value` by each of its targets."""
+    verdicts = [SAFE]
+    for part in split(inner, ","):
+        named = len(part) > 2 and part[1].word == ":"
+        verdicts.append(judge_set(part[2:] if named else part, value, scene))
+    return next(v for lvl in ("DANGEROUS", "MODIFY", "SAFE") for v in verdicts if v.level == lvl)
+
+
+def _adds(plain: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> bool:
+    """Say whether a value is the target's own text with something joined to it."""
+    wanted = [unit.word for unit in plain]
+    parts = split(bare(value), "&")
+    return len(parts) > 1 and any(
+        [u.word for u in plain_target(_uncast(one))] == wanted
+        or " ".join(u.word for u in _uncast(one)) == " ".join(wanted)
+        for part in parts
+        for one in choices(_uncast(part), scene.declared)
+    )
+
+
+def _uncast(units: Sequence[Unit]) -> list[Unit]:
+    found = bare(units)
+    return bare(found[:-2]) if [unit.word for unit in found[-2:-1]] == ["as"] else found
+
+
+def _is_new(holder: Sequence[Unit], scene: Scene) -> bool:
+    """Say whether what is set belongs to something that this script has just made."""
+    units = [unit for unit in holder if unit.word not in ("of", "in")] or list(scene.object)
+    if not units:
+        return False
+    if units[0].word == "make" or (
+        len(units) == 2
+        and any(unit.word in ("front", "first", "1") for unit in units)
+        and any(unit.word in scene.made for unit in units)
+    ):
+        return True
+    made = choices(units[-1:], scene.declared) if units[-1].kind == "variable" else [[]]
+    return all(begins(value, "make new") for value in made)
 
 
 def plain_target(target: Sequence[Unit]) -> list[Unit]:
@@ -171,7 +227,8 @@ def _many(units: Sequence[Unit]) -> bool:
     """Say whether all of something is meant, or all that pass a test; the first of them is one."""
     words = [unit.word for unit in units]
     if "every" in words:
-        return True
+        # Parts of one text are how that text looks.
+        return words[words.index("every") + 1 :][:1] not in _TEXT_PARTS
     place = next((i for i, word in enumerate(words) if word in ("whose", "where")), None)
     return place is not None and not _ORDINALS & set(words[:place])
 
@@ -242,8 +299,9 @@ def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
         return CommandVerdict(highest(("MODIFY", base)), "opens a web address")
     if not rest and scene.object:
         return CommandVerdict("DANGEROUS", "opens what the tell names with whatever app claims it")
-    words = [unit.word for unit in rest if unit.kind not in ("text", "number")]
-    if words and words[0] in _FOLDERS and all(map(_is_place, words)):
+    words = [unit.word for unit in bare(rest) if unit.kind not in ("text", "number")]
+    shown = words and words[0] in _FOLDERS and all(map(_is_place, words))
+    if shown or (rest and is_own_folder(rest, scene.declared)):
         return CommandVerdict("MODIFY", "shows a folder")
     if any(
         unit.word in _FILES | _POINTS
@@ -326,7 +384,7 @@ def _built(units: Sequence[Unit], declared: OwnDeclarations) -> bool:
     if any(unit.word in _RUN_FROM or unit.word in declared.handlers for unit in units):
         return True
     return any(
-        any(token.text == "&" for token in tokens)
+        (any(token.text == "&" for token in tokens) and tokens[0].folded != "make")
         or (tokens[:1] and tokens[0].text == "{" and any(t.folded == "as" for t in tokens))
         for unit in units
         if unit.kind == "variable"
@@ -334,10 +392,86 @@ def _built(units: Sequence[Unit], declared: OwnDeclarations) -> bool:
     )
 
 
-def _judge_save(rest: Sequence[Unit], _scene: Scene, base: Level) -> CommandVerdict:
-    if any(unit.word in ("in", "to", "into") for unit in rest):
-        return CommandVerdict("DANGEROUS", "writes a file that the script names")
-    return CommandVerdict(highest(("MODIFY", base)), "saves")
+def _judge_location(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
+    fixed = bool(rest) and is_https(rest, scene.declared)
+    if fixed and scene.apps:
+        return CommandVerdict("MODIFY", "opens a web address")
+    return CommandVerdict("MODIFY" if fixed else "DANGEROUS", JUDGED["open location"])
+
+
+def _judge_web(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
+    """Judge what leads to the web with a text or an address that it is given."""
+    given = rest[1:] if rest and rest[0].word == "for" else rest
+    end = (i for i, u in enumerate(given) if u.word == "in" or u.word.startswith("with"))
+    said = given[: next(end, len(given))]
+    page = begins(bare(said), "url of") and all(unit.word != "&" for unit in said)
+    plain = page or is_spelled_out(said, scene.declared) or is_https(said, scene.declared)
+    return CommandVerdict(
+        highest((base, "MODIFY" if plain else "DANGEROUS")), JUDGED["search the web"]
+    )
+
+
+def _judge_access(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
+    """Judge a file that is opened or read by itself: data of the user's, or picked."""
+    rest = _inside(rest)
+    writes = any(unit.word == "write permission" for unit in rest)
+    end = (
+        i for i, u in enumerate(rest) if u.word in (*_WITH, "as", "from", "using", "starting at")
+    )
+    file = _opened(rest[: next(end, len(rest))], scene)
+    picked = all(begins(units, "choose file") for units in choices(file, scene.declared))
+    known = is_data_file(file, scene.declared) if writes else picked
+    return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
+
+
+def _judge_write(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
+    rest = _inside(rest)
+    to = outside(rest, "to")
+    file = rest[to + 1 :] if to is not None else ()
+    end = next((i for i, u in enumerate(file) if u.word in ("as", "starting at", "for")), len(file))
+    known = is_data_file(_opened(file[:end], scene), scene.declared)
+    return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
+
+
+def _inside(rest: Sequence[Unit]) -> Sequence[Unit]:
+    """Return what stands inside the parentheses that a command stands in."""
+    depth = 0
+    for place, unit in enumerate(rest):
+        depth += (unit.word == "(") - (unit.word == ")") if unit.kind == "sign" else 0
+        if depth < 0:
+            return rest[:place]
+    return rest
+
+
+def _opened(file: Sequence[Unit], scene: Scene) -> Sequence[Unit]:
+    """Return the file behind the number that `open for access` gave, if there is one."""
+    for units in choices(file, scene.declared):
+        if begins(units, "open for access"):
+            end = next((i for i, u in enumerate(units) if u.word == "with"), len(units))
+            return units[3:end]
+    return file
+
+
+def _judge_closed(_rest: Sequence[Unit], _scene: Scene, _base: Level) -> CommandVerdict:
+    return SAFE
+
+
+def _judge_save(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
+    place = next((i for i, u in enumerate(rest) if u.word in ("in", "to", "into")), None)
+    if place is None:
+        return CommandVerdict(highest(("MODIFY", base)), "saves")
+    file = rest[place + 1 :]
+    end = next(
+        (i for i, depth in enumerate(depths(file)) if not depth and _ends(file[i])), len(file)
+    )
+    place_of = file[:end]
+    if is_data_file(place_of, scene.declared) or is_own_folder(place_of, scene.declared):
+        return CommandVerdict("MODIFY", "writes a file of data in the user's folders")
+    return CommandVerdict("DANGEROUS", "writes a file that the script names")
+
+
+def _ends(unit: Unit) -> bool:
+    return unit.word in (*_WITH, "without", "as", "given")
 
 
 def _judge_run(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
@@ -363,6 +497,13 @@ SPECIAL: Final[Mapping[str, Callable[[Sequence[Unit], Scene, Level], CommandVerd
     "open": _judge_open,
     "get url": _judge_open,
     "geturl": _judge_open,
+    "open location": _judge_location,
+    "search the web": _judge_web,
+    "add reading list item": _judge_web,
+    "open for access": _judge_access,
+    "read": _judge_access,
+    "write": _judge_write,
+    "close access": _judge_closed,
     "move": _judge_move,
     "duplicate": _judge_move,
     "save": _judge_save,

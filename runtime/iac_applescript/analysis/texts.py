@@ -4,13 +4,29 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit, UnitKind
+from iac_applescript.analysis.applescript_units import (
+    OwnDeclarations,
+    Unit,
+    UnitKind,
+    is_type,
+    split,
+)
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
 
 _HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
 _LONG_QUERY: Final = 200
-_DEEPEST: Final = 3
+_DEEPEST: Final = 5
+_DATA_FILE: Final = re.compile(
+    r"(?i)[^:/]*\.(?:csv|docx?|gif|heic|html?|ics|jpe?g|json|key|log|m4a|md|mov|mp3|mp4|numbers|pages"
+    r"|pdf|png|pptx|rtf|tiff?|tsv|txt|vcf|wav|xlsx|xml)\Z"
+)
+"""How the names of files end that hold data alone."""
+
+_OWN_FOLDER: Final = re.compile(
+    "path to (?:desktop|documents|downloads|movies|music|pictures|public|temporary items)"
+    "(?: folder)?(?: from user domain)?"
+)
 _LONGEST_PHRASE: Final = max(phrase.count(" ") + 1 for phrase in PHRASES)
 _NAMES_APP: Final = frozenset(("application", "app", "id", "named"))
 _KINDS: Final[Mapping[str, UnitKind]] = {
@@ -34,78 +50,184 @@ def is_web_address(text: str) -> bool:
     return bool(_HTTPS.match(text)) and len(text.partition("?")[2]) <= _LONG_QUERY
 
 
-def is_https(value: Sequence[Unit], declared: OwnDeclarations, depth: int = 0) -> bool:
+def choices(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> list[list[Unit]]:
+    """Return what a value may be, through variables and lists; an empty one stands for anything."""
+    units = bare(value)
+    words = [unit.word for unit in units]
+    if depth > _DEEPEST or not units:
+        return [[]]
+    if len(units) == 1 and units[0].kind == "variable":
+        values = names.variables.get(words[0], [()])
+        return [one for tokens in values for one in choices(as_units(tokens), names, depth + 1)]
+    if words[:2] == ["contents", "of"]:
+        return choices(units[2:], names, depth + 1)
+    link = next((i for i, word in enumerate(words[:4]) if word in ("of", "in")), 0)
+    if link and "item" in words[:link] and all(unit.kind != "text" for unit in units[:link]):
+        found: list[list[Unit]] = [[]] if names.grown & set(words) else []
+        for held in choices(units[link + 1 :], names, depth + 1):
+            listed = [unit.word for unit in (held[:1] + held[-1:])] == ["{", "}"]
+            parts = split(held[1:-1], ",") if listed else [held if begins(held, "choose") else ()]
+            found += [one for part in parts for one in choices(part, names, depth + 1)]
+        return found
+    return [units]
+
+
+def bare(units: Sequence[Unit]) -> list[Unit]:
+    """Return units without the parentheses around all of them."""
+    while len(units) > 1 and units[0].word == "(" and units[-1].word == ")":
+        depth = 0
+        for place, unit in enumerate(units):
+            depth += (unit.word == "(") - (unit.word == ")") if unit.kind == "sign" else 0
+            if not depth and place < len(units) - 1:
+                return list(units)
+        units = units[1:-1]
+    return list(units)
+
+
+def begins(units: Sequence[Unit], *phrases: str) -> bool:
+    """Say whether units begin with the words of a phrase, however they are cut up."""
+    said = " ".join(unit.word for unit in units if unit.kind != "text")
+    return any(f"{said} ".startswith(f"{phrase} ") for phrase in phrases)
+
+
+def is_https(value: Sequence[Unit], names: OwnDeclarations) -> bool:
     """Say whether a value begins with a web address that the script spells out."""
-    units = [unit for unit in value if unit.word not in ("(", ")")]
-    if not units or depth > _DEEPEST:
+    return all(_is_address(units, names) for units in choices(value, names))
+
+
+def _is_address(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> bool:
+    units = [unit for unit in value if unit.kind != "sign" or unit.word not in ("(", ")")]
+    if not units:
         return False
     first = units[0]
-    if first.kind == "text":
-        if len(units) == 1:
-            return is_web_address(first.word)
-        # What is joined goes to that address: it must be known, and cannot change where it goes.
-        start = re.match(r"(?i)https?://[^/\s]+/", first.word)
-        query = first.word.partition("?")[2]
-        return (
-            bool(start)
-            and len(query) <= _LONG_QUERY
-            and _is_spelled_out(units[1:], declared, depth)
-        )
-    if first.kind == "variable" and len(units) == 1:
-        values = declared.variables.get(first.word, [])
-        return bool(values) and all(
-            is_https([_as_unit(token) for token in tokens], declared, depth + 1)
-            for tokens in values
-        )
-    return False
-
-
-def _is_spelled_out(units: Sequence[Unit], declared: OwnDeclarations, depth: int) -> bool:
-    """Say whether parts that `&` joins are written out, or are what a person typed for it."""
-    if depth > _DEEPEST or not all(unit.word == "&" for unit in units[::2]):
+    if first.kind == "variable" and len(units) > 1 and depth < _DEEPEST:
+        heads = choices([first], names, depth)
+        return all(head and _is_address([*head, *units[1:]], names, depth + 1) for head in heads)
+    if first.kind != "text":
         return False
+    if len(units) == 1:
+        return is_web_address(first.word)
+    # What is joined goes to that address: it must be known, and cannot change where it goes.
+    start = re.match(r"(?i)https?://[^/\s]+/", first.word)
+    query = first.word.partition("?")[2]
+    return bool(start) and len(query) <= _LONG_QUERY and _is_spelled_out(units[1:], names, 0)
+
+
+def _is_spelled_out(units: Sequence[Unit], names: OwnDeclarations, depth: int) -> bool:
+    """Say whether parts that `&` joins are written out, or are what a person typed for it."""
     parts = units[1::2]
-    return len(units) == 2 * len(parts) and all(
-        part.kind in ("text", "number")
-        or (part.kind == "variable" and _is_known(part.word, declared, depth + 1))
-        for part in parts
+    return (
+        depth <= _DEEPEST
+        and len(units) == 2 * len(parts)
+        and all(unit.word == "&" for unit in units[::2])
+        and all(
+            part.kind in ("text", "number")
+            or (part.kind == "variable" and _is_known(part, names, depth + 1))
+            for part in parts
+        )
     )
 
 
-def _is_typed(tokens: Sequence[ScriptToken], declared: OwnDeclarations) -> bool:
+def _is_known(part: Unit, names: OwnDeclarations, depth: int) -> bool:
+    join = Unit("sign", "&", (), 0)
+    return all(
+        units and (_is_typed(units, names) or _is_spelled_out([join, *units], names, depth))
+        for units in choices([part], names, depth)
+    )
+
+
+def is_spelled_out(value: Sequence[Unit], names: OwnDeclarations) -> bool:
+    """Say whether a text is written out in the script, or what a person typed for it."""
+    return _is_spelled_out([Unit("sign", "&", (), 0), *bare(value)], names, 0)
+
+
+def is_data_file(value: Sequence[Unit], names: OwnDeclarations) -> bool:
+    """Say whether a value is a file of the user's folders that nothing runs.
+
+    It lies where a person keeps documents, and its name ends as data does; what a person picks in
+    a dialog is one.
+    """
+    return all(_is_data_file(units, names) for units in choices(_of_place(value), names))
+
+
+def _is_data_file(value: Sequence[Unit], names: OwnDeclarations) -> bool:
+    parts = [_of_place(part) for part in split(_of_place(value), "&")]
+    if not parts or any(".." in u.word or "::" in u.word for p in parts for u in p):
+        return False
+    if begins(parts[0], "choose file name"):
+        return len(parts) == 1
+    last = parts[-1]
+    named = [unit.word for unit in last[:2]] == ["name", "of"] and len(last) == 3
+    ends = len(last) == 1 and last[0].kind == "text" and _DATA_FILE.search(last[0].word)
+    return len(parts) > 1 and bool(named or ends) and _is_own_folder(parts[0], names)
+
+
+def _of_place(units: Sequence[Unit]) -> list[Unit]:
+    """Return a place without the words that make it a file or a text."""
+    found = bare(units)
+    while begins(found, "file", "posix", "alias", "the", "my"):
+        words = [unit.word for unit in found[:3]]
+        cut = 1 if words[0] in ("file", "alias", "the", "my", "posix file") else 0
+        cut = 2 if words[:2] == ["posix", "file"] or words[:2] == ["posix path", "of"] else cut
+        cut = 3 if words == ["posix", "path", "of"] else cut
+        if not cut:
+            break
+        found = bare(found[cut:])
+    place = next((i for i, unit in enumerate(found) if unit.word == "as"), len(found))
+    return bare(found[:place]) if len(found) - place == 2 else found
+
+
+def is_own_folder(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> bool:
+    """Say whether a value is a folder where a person keeps documents, or one in it."""
+    return all(_is_own_folder(units, names, depth) for units in choices(value, names, depth))
+
+
+def _is_own_folder(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> bool:
+    units = _of_place(value)
+    if not units or depth > _DEEPEST:
+        return False
+    if units[0].kind == "variable" and len(units) == 1:
+        return is_own_folder(units, names, depth + 1)
+    if begins(units, "choose folder"):
+        return True
+    if begins(units, "make new folder at"):
+        at = next(i for i, unit in enumerate(units) if unit.word == "at") + 1
+        end = next((i for i, u in enumerate(units) if u.word.startswith("with")), len(units))
+        return _is_own_folder(units[at:end], names, depth + 1)
+    said = " ".join(unit.word for unit in units)
+    return bool(_OWN_FOLDER.fullmatch(said)) and all(unit.kind != "text" for unit in units)
+
+
+def _is_typed(units: Sequence[Unit], names: OwnDeclarations) -> bool:
     """Say whether a value is what a person typed into a dialog of this script."""
-    words = [token.folded for token in tokens]
+    words = [unit.word for unit in units]
     if words[:3] != ["text", "returned", "of"]:
         return False
-    asks = [value[:2] for value in declared.variables.get(words[-1], [])] if len(words) == 4 else []
-    if asks:
-        return all([token.folded for token in value] == ["display", "dialog"] for value in asks)
+    if len(words) == 4 and words[3] in names.variables:
+        return all(begins(asked, "display dialog") for asked in choices(units[3:], names))
     dialog = words[3:6] == ["(", "display", "dialog"]
     return words[3:] == ["result"] or (
         dialog and words[-1] == ")" and "&" not in words and words.count("(") == 1
     )
 
 
-def _is_known(name: str, declared: OwnDeclarations, depth: int) -> bool:
-    values = declared.variables.get(name, [])
-    return bool(values) and all(
-        _is_typed(tokens, declared)
-        or _is_spelled_out(
-            [Unit("sign", "&", (), 0), *(_as_unit(token) for token in tokens)], declared, depth
+def as_units(tokens: Sequence[ScriptToken]) -> list[Unit]:
+    """Return a variable's value as units, each word by itself."""
+    return [
+        Unit(
+            _KINDS.get(token.kind, "unknown"),
+            token.text if token.kind == "string" else token.folded,
+            (),
+            token.start,
         )
-        for tokens in values
-    )
-
-
-def _as_unit(token: ScriptToken) -> Unit:
-    text = token.text if token.kind == "string" else token.folded
-    return Unit(_KINDS.get(token.kind, "unknown"), text, (), token.start)
+        for token in tokens
+    ]
 
 
 def phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
     words = [t for t in line if not (t.kind == "word" and t.folded == "the")]
     for place, token in enumerate(words):
-        if token.kind == "raw":
+        if token.kind == "raw" and not is_type(words, place):
             says = "uses a raw code, which hides what it does"
             findings.add("DANGEROUS", "raw", says, token.text, token.start)
         if token.kind != "word":

@@ -5,7 +5,7 @@ lower case with one space between; a JXA name as JavaScript spells it.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from iac_base.secrets import is_secret
@@ -15,7 +15,7 @@ from iac_runtime.tools.tables import Tables
 
 Use = Literal["command", "property", "class", "enum", "label"]
 
-_CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "text"))
+_CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "pTxt", "text"))
 """Codes of what an object is filled with: setting it loses what was there, making loses nothing."""
 
 _ALL: Final = "pALL"
@@ -65,6 +65,17 @@ class Vocabulary(NamedTuple):
     terms: Mapping[str, tuple[TermUse, ...]]
     names: Mapping[str, tuple[TermUse, ...]]
     tables: Tables
+    longest: Mapping[str, int]
+
+
+def longest_of(phrases: Iterable[str]) -> dict[str, int]:
+    """Return how many words the longest phrase has that begins with a word."""
+    found: dict[str, int] = {}
+    for phrase in phrases:
+        words = phrase.split()
+        for first in words[:1]:
+            found[first] = max(found.get(first, 0), len(words))
+    return found
 
 
 Find = Callable[[str], Vocabulary | None]
@@ -91,6 +102,7 @@ def vocabulary_of(tables: Tables) -> Vocabulary:
         {term: tuple(found) for term, found in terms.items()},
         {name: tuple(found) for name, found in names.items()},
         tables,
+        longest_of(terms),
     )
 
 

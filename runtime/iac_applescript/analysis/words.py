@@ -1,4 +1,4 @@
-"""Words of both languages: what can do harm (harm.toml), and what joins, names and reckons.
+"""Words of both languages: what can do harm (harm.toml), and what does none (words.toml).
 
 Sources: AppleScript Language Guide, "Keywords", "Class Reference", "Operators Reference", "Control
 Statements Reference"; JavaScript for Automation Release Notes (10.10, 10.11); ECMA-262, "Global
@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.tool import Level
@@ -33,14 +33,21 @@ def _as_member(term: str) -> str:
     return first + "".join(map(str.capitalize, rest))
 
 
-_TABLES: Final = tomllib.loads(Path(__file__).with_name("harm.toml").read_text("utf-8"))
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
+
+
+_TABLES: Final = _table("harm.toml")
+_WORDS: Final = _table("words.toml")
 _HARM: Final = _TABLES["harm"]
 _COLUMNS: Final = {
     "says",
     "beyond",
+    "lets",
     "runs",
     "told",
     "terms",
+    "judged",
     "phrases",
     "members",
     "names",
@@ -60,9 +67,12 @@ PHRASES: Final[Mapping[str, str]] = _why("terms") | _why("phrases")
 """AppleScript: words in a row -> why."""
 
 HARMFUL_MEMBERS: Final[Mapping[str, str]] = _why("members") | {
-    _as_member(term): why for term, why in _why("terms").items()
+    _as_member(term): why for term, why in (_why("terms") | _why("judged")).items()
 }
 """JavaScript: members that are never read as harmless, whatever they belong to -> why."""
+
+JUDGED: Final = _why("judged")
+"""AppleScript: words in a row that are judged by what they are given -> why they may matter."""
 
 HARMFUL_NAMES: Final[Mapping[str, str]] = _why("names")
 """JavaScript: names -> why."""
@@ -81,6 +91,9 @@ def _flagged(column: str) -> frozenset[str]:
 
 BEYOND: Final = _flagged("beyond")
 """Reasons that name what a confined script cannot do."""
+
+LETS: Final[Mapping[str, str]] = {row["says"]: row["lets"] for row in _HARM if "lets" in row}
+"""Reasons of those for which a confined script is given a line of its profile."""
 
 RUNS: Final = _flagged("runs")
 """Reasons that name code which runs."""
@@ -108,9 +121,6 @@ LEADS: Final = _lines(
 )
 """Properties that say what something leads to, or which app opens it; as AppleScript has them."""
 
-HANDED_ON: Final = frozenset(HARMFUL_NAMES) - {"import", "self", "window", "with"}
-"""Names that a pattern may take out of an object; the rest of the rows are common fields."""
-
 UNSEEN: Final = frozenset(
     name.casefold() for name in (*FIXED.values(), *BUILT_IN.values())
 ) | _lines(
@@ -120,25 +130,7 @@ UNSEEN: Final = frozenset(
 )
 """Processes that nobody scripts: they ask for consent or hold secrets."""
 
-KEYWORDS: Final = _lines("""\
-a | about | above | after | against | and | apart from | around | as | aside from | at | before
-behind | below | beneath | beside | between | but | by | considering | contain | contains
-continue | div | does | does not come after | does not come before | does not contain
-does not equal | is not contained by | doesn't | eighth | else | end | equal | equals | error
-every | exit | fifth | first | for | fourth | from | front | given | global | greater than
-if | ignoring | in | instead of | into | is | is contained by | is equal to | is greater than
-is greater than or equal to | is in | is less than | is less than or equal to | is not
-is not equal to | is not in | it | its | last | less than | local | me | middle | mod | my
-ninth | not | of | on | onto | or | or equal to | out of | over | prop | property | repeat
-return | returning | second | seventh | since | sixth | some | tell | tenth | that | the | then
-third | through | thru | timeout | times | to | transaction | try | until | where | while | whose
-with | without | back | beginning | starts with | begins with | ends with | start with
-end with | begin with | comes before | comes after | comes | greater | less | than | named
-index | before | following | preceding | ref | a reference to | reference to | reference
-partial result | number | result | with timeout of | script | app | application | application id
-current application | application responses | case | diacriticals | hyphens | numeric strings
-punctuation | white space | and | use | scripting additions | version | run | idle | open | quit
-end tell | end if | end repeat | end try | st | nd | rd | th""")
+KEYWORDS: Final = _lines(_WORDS["keywords"].strip())
 """Words that join others; none of them does anything by itself."""
 
 WEAK: Final = frozenset(("a", "index", "nd", "rd", "ref", "st", "th"))
@@ -156,66 +148,17 @@ COMMANDS: Final[Mapping[str, Level]] = _by_word(
 )
 """Commands that every app is sent; `set`, `copy` and `make` are judged by what they are given."""
 
-TERMS: Final = _lines(
-    """\
-AppleScript | alias | anything | boolean | bounds | character | characters | class | constant
-contents | data | date | date string | day | days | file | folder | frontmost | handler | hours
-id | integer | item | items | key | length | list | list or record | location | minutes | month
-name | number or string | numbers | object specifier | paragraph | paragraphs | pi
-POSIX file | POSIX path | properties | quoted form | real | record | rest | reverse
-RGB color | running | seconds | short date string | string | strings | text | text item
-text item delimiters | text items | time | time string | Unicode text | url | weekday | weeks
-window | windows | word | words | year | centimeters | metres | feet | inches | kilometers
-meters | miles | grams | kilograms | pounds | degrees celsius | degrees fahrenheit
-document | documents | new | properties | data | process serial number""".casefold()
-)
+TERMS: Final = _lines(_WORDS["terms"].strip().casefold())
 """Classes and properties of values, and those that nearly every app has."""
 
-CONSTANTS: Final = _lines("""\
-true | false | missing value | null | quote | return | linefeed | space | tab | yes | no | ask
-january | february | march | april | may | june | july | august | september | october
-november | december | jan | feb | mar | apr | jun | jul | aug | sep | oct | nov | dec
-monday | tuesday | wednesday | thursday | friday | saturday | sunday | mon | tue | wed | thu
-fri | sat | sun""")
+CONSTANTS: Final = _lines(_WORDS["constants"].strip())
 
 STARTS: Final = frozenset(("considering", "ignoring", "on", "repeat", "script", "tell", "try"))
 """First words of statements that last until `end`; `if`, `to` and `with` need a closer look."""
 
-KNOWN_GLOBALS: Final = frozenset(
-    """
-    Application Array Automation Boolean Date Error Infinity JSON Map Math NaN Number Object
-    ObjectSpecifier Path Progress RangeError RegExp Set String SyntaxError TypeError console
-    decodeURI decodeURIComponent delay encodeURI encodeURIComponent isFinite isNaN of parseFloat
-    parseInt
-    """.split()
-)
+KNOWN_GLOBALS: Final = frozenset(_WORDS["known_globals"].split())
 
-KNOWN_MEMBERS: Final = frozenset(
-    # Arrays, texts, numbers; JSON, Object, Date, Error; specifiers and the bridge.
-    """
-    abs add at ceil charAt charCodeAt clear codePointAt concat copyWithin cos endsWith entries
-    every exp fill filter find findIndex findLast findLastIndex flat flatMap floor forEach
-    fromCharCode from has hypot includes indexOf isArray isFinite isInteger isNaN isSafeInteger
-    join keys lastIndexOf length localeCompare log log10 log2 map match matchAll max min
-    normalize of padEnd padStart pop pow push random reduce reduceRight repeat replace
-    replaceAll reverse round search shift sign sin size slice some sort splice split sqrt
-    startsWith substr substring tan test toFixed toLocaleDateString toLocaleLowerCase
-    toLocaleString toLocaleTimeString toLocaleUpperCase toLowerCase toPrecision toString
-    toUpperCase trim trimEnd trimStart trunc unshift values valueOf exec index input groups
-    lastIndex source flags PI E
-    parse stringify fromEntries getDate getDay getFullYear getHours getMilliseconds getMinutes
-    getMonth getSeconds getTime getTimezoneOffset getUTCDate getUTCDay getUTCFullYear
-    getUTCHours getUTCMinutes getUTCMonth getUTCSeconds now setDate setFullYear setHours
-    setMilliseconds setMinutes setMonth setSeconds setTime toDateString toISOString toJSON
-    toTimeString toUTCString message name stack errorNumber freeze
-    byId byName whose where first last beginning end before after get set exists class id
-    properties running frontmost version includeStandardAdditions currentApplication
-    getDisplayString strictPropertyScope strictCommandScope strictParameterType totalUnitCount
-    completedUnitCount description additionalDescription hasInstance classOf _equals _contains
-    _beginsWith _endsWith _greaterThan _greaterThanEquals _lessThan _lessThanEquals _match _and
-    _or _not
-    """.split()
-)
+KNOWN_MEMBERS: Final = frozenset(_WORDS["known_members"].split())
 """`values` and `entries` are judged with what they are asked of: not of `Object`."""
 
 CONTAINERS: Final[Mapping[str, frozenset[str]]] = {
@@ -225,8 +168,5 @@ CONTAINERS: Final[Mapping[str, frozenset[str]]] = {
 
 CONTAINER_CALLS: Final = frozenset().union(*CONTAINERS.values())
 
-NUMBER_MEMBERS: Final = frozenset(
-    "length size indexOf lastIndexOf findIndex findLastIndex charCodeAt codePointAt floor round"
-    " ceil abs trunc random sqrt pow min max".split()
-)
+NUMBER_MEMBERS: Final = frozenset(_WORDS["number_members"].split())
 """Members that are numbers wherever the language has them."""

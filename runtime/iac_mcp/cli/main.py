@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -26,8 +26,11 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.version import VERSION
 
+if TYPE_CHECKING:
+    from iac_runtime.gate.gate import Gate
 
-def _options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+
+def options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a command the options of a table, as texts."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,6 +55,7 @@ _LATER: Final = {
     "completion": "install",
     "doctor": "doctor",
     "install": "install",
+    "plans": "plans",
     "policy": "policy",
     "probe": "probe",
     "status": "doctor",
@@ -94,7 +98,7 @@ def cli(verbose: bool, log_file: str | None) -> None:
 
 
 @cli.command()
-@_options(SERVE_OPTIONS)
+@options(SERVE_OPTIONS)
 def serve(**raw: Any) -> int:
     """Serve the tools over MCP on standard input and output.
 
@@ -113,7 +117,7 @@ def serve(**raw: Any) -> int:
 @cli.command()
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
-@_options(CALL_OPTIONS)
+@options(CALL_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Print the line of JXA and send nothing.")
 def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
     """Call TOOL with arguments as a JSON object and print the result as JSON.
@@ -144,14 +148,73 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
             assert isinstance(tried, Done)
             click.echo(escaped(tried.line))
             return 0
-        # Where the call was typed, else by a dialog.
-        terminal = ask_terminal if terminal_at_hand() else None
-        dialog = ask_dialog if dialog_at_hand() else None
-        outcome = asking(gate.call, asked, {"terminal": terminal, "dialog": dialog})
-    if isinstance(outcome, Refused):
-        return _refuse(outcome)
-    print_json(structured(outcome.value, outcome.output, clean(outcome.note)))
+        return _carry_out(gate, asked)
+
+
+def _carry_out(gate: "Gate", asked: Call) -> int:
+    """Carry out a call for the person who typed it, and print what came of it."""
+    # Where the call was typed, else by a dialog.
+    terminal = ask_terminal if terminal_at_hand() else None
+    dialog = ask_dialog if dialog_at_hand() else None
+    answer = asking(gate.call, asked, {"terminal": terminal, "dialog": dialog})
+    if isinstance(answer, Refused):
+        return _refuse(answer)
+    print_json(structured(answer.value, answer.output, clean(answer.note), answer.outcome))
     return 0
+
+
+@cli.command()
+@click.argument("which", default="", metavar="[CALL]")
+@click.option("--last", type=click.IntRange(1, 50), help="So many of the newest calls.")
+@click.option("--since", metavar="TIME", help="All since this time, as in 2026-03-09T14:30.")
+@click.option("--client", metavar="NAME", help="Only calls of this client.")
+@click.option("--point", metavar="NAME", help="All after a restore point.")
+@options(CALL_OPTIONS)
+def undo(
+    which: str,
+    last: int | None,
+    since: str | None,
+    client: str | None,
+    point: str | None,
+    **raw: Any,
+) -> int:
+    """Take back what a call changed, the last one without CALL; what changed since stays.
+
+    \b
+    Examples:
+      iac-mcp undo                         the last call
+      iac-mcp undo 12                      call 12, as `iac-mcp history` numbers it
+      iac-mcp undo --point before-cleanup  all after a restore point
+    """
+    from iac_runtime.gate.opening import open_gate, read_options
+
+    if which and not (which.isdecimal() and int(which)):
+        raise click.UsageError(f"{which} is no number of a call; iac-mcp history shows them.")
+    given = {"call": int(which or 0), "last": last, "since": since, "client": client}
+    given = {key: value for key, value in {**given, "point": point}.items() if value}
+    with closing(open_gate(read_options(raw))) as gate:
+        return _carry_out(gate, Call("undo_call", given, Requester("iac-mcp undo")))
+
+
+@cli.command()
+@click.argument("which", default="", metavar="[CALL]")
+@click.option("-n", "--last", type=click.IntRange(1, 1000), default=20, show_default=True)
+@options(CALL_OPTIONS)
+def history(which: str, last: int, **raw: Any) -> int:
+    """Show what was changed in the last week, and what of it can be undone, as JSON.
+
+    \b
+    Examples:
+      iac-mcp history -n 5
+      iac-mcp history 12                   one call, with the copy of what it deleted
+    """
+    from iac_runtime.gate.opening import open_gate, read_options
+
+    if which and not (which.isdecimal() and int(which)):
+        raise click.UsageError(f"{which} is no number of a call; leave it out to see them.")
+    given = {"call": int(which)} if which else {"last": last}
+    with closing(open_gate(read_options(raw))) as gate:
+        return _carry_out(gate, Call("history", given, Requester("iac-mcp history")))
 
 
 def _refuse(refused: Refused) -> int:

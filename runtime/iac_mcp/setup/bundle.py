@@ -22,7 +22,9 @@ from iac_runtime.version import VERSION
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip file can say."""
 
-_PACKAGES: Final = ("iac_accessibility", "iac_applescript", "iac_base", "iac_mcp", "iac_runtime")
+_PACKAGES: Final = tuple(
+    f"iac_{name}" for name in ("accessibility", "applescript", "base", "mcp", "plans", "runtime")
+)
 """What a server needs of this project."""
 
 _SEEING: Final = ("linux", "macos")

@@ -38,11 +38,30 @@ _SCRIPT_LINE: Final = re.compile(r"Error on line (?P<line>\d+): (?P<text>.*)\Z",
 
 
 class AppAnswer(NamedTuple):
-    """What the harness answered: a tagged value or a list, and remarks on what is missing."""
+    """What the harness answered: a tagged value or a list, and remarks on what is missing.
+
+    Attributes:
+        around: What was read before and after a write; None where nothing was.
+    """
 
     value: Any
     listing: dict[str, Any] | None
     notes: tuple[str, ...]
+    around: "Reads | None" = None
+
+
+class Reads(NamedTuple):
+    """The answers of what was read before and after a write, each as `each` has them."""
+
+    before: tuple[dict[str, Any], ...]
+    after: tuple[dict[str, Any], ...]
+
+
+def _reads(answer: dict[str, Any]) -> Reads | None:
+    before, after = answer.get("before"), answer.get("after")
+    if not (isinstance(before, list) and isinstance(after, list)):
+        return None
+    return Reads(tuple(before), tuple(after))
 
 
 class ExchangeReply(NamedTuple):
@@ -161,13 +180,16 @@ def answer_of(reply: ExchangeReply, call: SentCall) -> AppAnswer:
     if reply.how != "answered" or answer is None:
         raise _lost_call(reply, call)
     if not answer.get("ok"):
-        raise _failure(answer, call)
+        error = _failure(answer, call)
+        error.around = _reads(answer)
+        raise error
     notes = answer.get("notes")
     told = tuple(str(note) for note in notes) if isinstance(notes, list) else ()
     if reply.lost:
         told += (_LOST_BYTES,)
     listing = answer.get("list")
-    return AppAnswer(answer.get("value"), listing if isinstance(listing, dict) else None, told)
+    listed = listing if isinstance(listing, dict) else None
+    return AppAnswer(answer.get("value"), listed, told, _reads(answer))
 
 
 def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:

@@ -17,13 +17,14 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import ErrorType, InvalidParameterError, ToolError
 from iac_runtime.gate.limiter import Limiter
 from iac_runtime.gate.plans import Done, Plan, ToolResult
+from iac_runtime.outcomes.outcome import Outcome, together
 from iac_runtime.policy.effects import CallFacts, Decision
 
 SECONDS: Final = 3.0
 """For looking at what all the calls name; what is left then is held by its reference alone."""
 
 
-_TOLD_AS: Final[Mapping[ErrorType, ErrorType]] = {
+TOLD_AS: Final[Mapping[ErrorType, ErrorType]] = {
     "STALE": "EXECUTION_ERROR",
     "USER_CANCELLED": "TIMEOUT",
 }
@@ -43,7 +44,7 @@ class BatchError(ToolError):
         done = f"{_calls(1, failed - 1)} done" if results else "no call was done"
         rest = f"; {_calls(failed + 1, count)} not sent" if failed < count else ""
         super().__init__(
-            _TOLD_AS.get(error.type, error.type),
+            TOLD_AS.get(error.type, error.type),
             f"Call {failed} of {count} failed: {error.message} Before it {done}{rest}.",
             error.suggestion,
             app=error.app,
@@ -79,10 +80,16 @@ def plan_all(calls: Sequence[Mapping[str, Any]], plan: Callable[[Mapping[str, An
         except ToolError as error:
             error.message = f"Call {at} of {len(calls)}: {error.message} None of them was sent."
             raise
-    return _joined(plans, [found.facts for found in plans])
+    return plan_several(plans)
 
 
-def _joined(plans: Sequence[Plan], parts: Sequence[CallFacts]) -> Plan:
+def plan_several(plans: Sequence[Plan]) -> Plan:
+    """Return the plan of several calls that were planned, to be decided on together."""
+    return joined(plans, [found.facts for found in plans])
+
+
+def joined(plans: Sequence[Plan], parts: Sequence[CallFacts]) -> Plan:
+    """Return the plan of several calls, from the plan and the facts of each."""
     first = parts[0]
     pins = " ".join(part.pin or "-" for part in parts)
     facts = CallFacts(
@@ -104,7 +111,7 @@ def _joined(plans: Sequence[Plan], parts: Sequence[CallFacts]) -> Plan:
             part.look(one) if part.look and time.monotonic() < ends else replace(part, facts=one)
             for part, one in zip(plans, known.parts, strict=True)
         ]
-        found = _joined(seen, [part.facts for part in seen])
+        found = joined(seen, [part.facts for part in seen])
         now = found.facts
         return replace(
             found,
@@ -138,6 +145,15 @@ def check_room(facts: CallFacts, decision: Decision, limiter: Limiter | None) ->
         )
 
 
+def of_plan(plan: Plan, part: Plan, at: int, decision: Decision) -> tuple[Plan, Decision]:
+    """Return the call `at` of a plan, from 1, and what was decided on it."""
+    story = plan.facts.story
+    # Each call is a story of its own, found by that of the question.
+    own = story._replace(id=f"{story.id}.{at}") if story.id else story
+    told = (*decision.reasons, f"Call {at} of {len(plan.parts)} that were decided on together.")
+    return replace(part, facts=replace(part.facts, story=own)), replace(decision, reasons=told)
+
+
 def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done]) -> ToolResult:
     """Carry out the calls in order, and return `{"results": [...]}` with what each answered.
 
@@ -147,19 +163,16 @@ def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done
     """
     results: list[Any] = []
     notes: list[str] = []
+    outcomes: list[Outcome | None] = []
     parts = zip(plan.parts, plan.facts.parts, strict=True)
     for at, (part, facts) in enumerate(parts, 1):
-        story = plan.facts.story
-        # Each call is a story of its own, found by that of the question.
-        own = story._replace(id=f"{story.id}.{at}") if story.id else story
-        part = replace(part, facts=replace(facts, story=own))
-        told = (*decision.reasons, f"Call {at} of {len(plan.parts)} that were decided on together.")
         try:
-            done = run(part, replace(decision, reasons=told))
+            done = run(*of_plan(plan, replace(part, facts=facts), at, decision))
         except ToolError as error:
             if error.type == "STALE" and not results:
                 raise
             raise BatchError(error, results, len(plan.parts)) from error
         results.append(done.value)
+        outcomes.append(done.outcome)
         notes += [f"call {at}: {done.note}"] if done.note else []
-    return ToolResult({"results": results}, tuple(notes))
+    return ToolResult({"results": results}, tuple(notes), outcome=together(outcomes))

@@ -23,10 +23,10 @@ from iac_runtime.gate.batch import check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
 from iac_runtime.gate.planning import hint, plan_operation, short_enough
 from iac_runtime.gate.plans import (
+    Answer,
     Asks,
     Call,
     Done,
-    Outcome,
     Plan,
     ToolContext,
     ToolResult,
@@ -43,7 +43,7 @@ from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
-from iac_runtime.tools.shape import RESULT_LIMIT, Tool
+from iac_runtime.tools.shape import RESULT_LIMIT, Tool, accepted
 from iac_runtime.tools.tables import parameters
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Gate:
         starts = (*launch, *self.permissions.policy.launch)
         listed = frozenset(app.casefold() for app in starts)
         self.context = ToolContext(
-            catalogue, executor, self.permissions, home, limit, listed, stale, dict(kept)
+            catalogue, executor, self.permissions, home, limit, listed, stale, self, dict(kept)
         )
         self._open_audit = audit
         self._added = added
@@ -149,7 +149,7 @@ class Gate:
         tool: Tool | None = None,
         dry_run: bool = False,
         cancel: Cancellation | None = None,
-    ) -> Outcome:
+    ) -> Answer:
         """Carry out a call by the tool's name; `cancel` ends it from another thread.
 
         `tool` is one that was found already. With `dry_run` the call is judged and not carried out.
@@ -160,7 +160,7 @@ class Gate:
         """
         stages = _Stages()
         cancel = cancel or Cancellation()
-        plan = self.plan(call, tool)
+        plan = self.plan(call._replace(cancel=cancel), tool)
         stages.end("plan")
         facts, decision = self.judge(plan, call.caller)
         plan = replace(plan, facts=facts)
@@ -204,6 +204,7 @@ class Gate:
     def plan(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
         tool = tool or self.tool(call.tool)
+        call = call._replace(caller=self._vouching(call.caller))
         if call.calls:
             return plan_all(
                 call.calls,
@@ -213,7 +214,7 @@ class Gate:
         assert perform is not None
         try:
             call = asked_raw(call, tool)
-            checked = check_arguments(call.arguments, tool.input)
+            checked = check_arguments(call.arguments, accepted(tool))
             return perform(tool, call._replace(arguments=checked), self.context)
         except ToolError as error:
             app = ""
@@ -246,9 +247,11 @@ class Gate:
 
     def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
-        caller = caller._replace(vouched=caller.vouched or self._vouched)
-        facts = self.permissions.of(plan.facts, caller)
+        facts = self.permissions.of(plan.facts, self._vouching(caller))
         return facts, self.permissions.judge(facts)
+
+    def _vouching(self, caller: Requester) -> Requester:
+        return caller._replace(vouched=caller.vouched or self._vouched)
 
     @property
     def read_only(self) -> bool:
@@ -303,7 +306,7 @@ class Gate:
             waited = self._wait(part, said, cancel, patient=True) if paced else 0.0
             return self._perform(part, said, waited, stages, cancel)
 
-        every = run_all(plan, decision, run)
+        every = (plan.carry or run_all)(plan, decision, run)
         return done(plan, short_enough(every, self.context.limit, plan.facts.effects), decision)
 
     def _perform(
@@ -332,6 +335,8 @@ class Gate:
             self._outcome(number, result, time.monotonic() - began, error, delay)
         if plan.facts.effects:
             self.permissions.taint.add(found.value if found.whole is None else found.whole)
+            if found.outcome is not None:
+                self.permissions.taint.add(found.outcome.read)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"
@@ -339,7 +344,7 @@ class Gate:
             notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
         if self._audit is not None and self._audit.warning:
             notes.append(self._audit.warning)
-        return done(plan, ToolResult(found.value, tuple(notes)), decision)
+        return done(plan, found._replace(notes=tuple(notes)), decision)
 
     def _intent(self, plan: Plan, decision: Decision, waits: Approver | None = None) -> int | None:
         """Write down a call that was decided; `waits` is the way that it is asked about now."""

@@ -24,6 +24,7 @@ from iac_base.files import open_state
 from iac_base.text import text_literal
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import look_again, plain_result, shown
+from iac_runtime.gate.witness import Witness, missing
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.raw import sent_as, sent_raw
 from iac_runtime.language.request import Event, EventOp
@@ -78,7 +79,9 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
     event = sent_as(event, operation.tables, seconds)
-    if event.op == "list" and event.limit is None and context.limit is not None:
+    limit = None if call.whole else context.limit
+    paged = event.op == "list" and event.limit is None and limit is not None
+    if paged:
         # Whoever reads an answer page by page is given pages.
         event = replace(event, limit=PAGE)
     level = effective_level(operation, bound, context.home)
@@ -89,9 +92,14 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     given = call.arguments if operation.spec.bind else {}
     facts = CallFacts(tool.name, arguments=bound, given=given, digest=tool.digest)
     facts = context.permissions.request(facts, event, level, operation)
+    witness: Witness | None = None
+    if event.writes and level != "SAFE":
+        witness = Witness(event, level, operation, call, context, seconds)
+        facts = witness.promised(facts)
 
     def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
+        sent = witness.around(sent) if witness else sent
         execute = partial(
             context.executor.execute,
             app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
@@ -103,12 +111,16 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
                 other = _otherwise(sent, error, operation.tables, seconds)
                 if other is None:
                     raise
-                answer = execute(other)
+                answer = execute(witness.around(other) if witness else other)
         except ToolError as error:
+            if witness is not None:
+                witness.failed(error)
             raise look_again(error, event, operation) from None
         found = plain_result(answer, event, operation)
         found = found if call.raw else shown(found)
-        return short_enough(found, context.limit, facts.effects)
+        found = short_enough(found, limit, facts.effects)
+        outcome = witness.done(answer) if witness else missing(found, answer, paged=paged)
+        return found._replace(outcome=outcome)
 
     def look(facts: CallFacts) -> Plan:
         # Needed by calls that are asked about, and by no other.
@@ -270,7 +282,9 @@ def short_enough(found: ToolResult, limit: int | None, effects: tuple[Effect, ..
     from iac_runtime.gate.stored import shorten
 
     value, cut = shorten(found.value, limit, effects)
-    return ToolResult(value, (*found.notes, cut), found.value) if cut else found
+    if not cut:
+        return found
+    return found._replace(value=value, notes=(*found.notes, cut), whole=found.value)
 
 
 def _showing(event: Event, level: Level, context: ToolContext) -> tuple[Event, Level]:

@@ -3,17 +3,21 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError, ErrorType
 from iac_runtime.execution.executor import Executor
-from iac_runtime.policy.effects import Approver, CallFacts, Verdict
+from iac_runtime.outcomes.outcome import Outcome
+from iac_runtime.policy.effects import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool
+
+if TYPE_CHECKING:
+    from iac_runtime.gate.gate import Gate
 
 T = TypeVar("T")
 
@@ -31,6 +35,10 @@ class Call(NamedTuple):
         verdict: What the question of `token` came back with.
         raw: Texts are wanted as the app has them, not cleaned for a reader.
         timeout: The seconds that it has; None for those of the executor.
+        confirm: Whether what it did is read back.
+        undoes: The number of the call that it takes back; 0 for none.
+        whole: All of the answer is wanted at once: a program reads it, not a model.
+        cancel: Ends it from another thread.
     """
 
     tool: str
@@ -42,14 +50,20 @@ class Call(NamedTuple):
     verdict: Verdict = "unable"
     raw: bool = False
     timeout: float | None = None
+    confirm: bool = True
+    undoes: int = 0
+    whole: bool = False
+    cancel: Cancellation | None = None
 
 
 class ToolResult(NamedTuple):
-    """What came of a plan: a value, what is to be said of it, and the whole where it was cut."""
+    """What came of a plan: a value, what is to be said of it, the whole where it was cut, what was
+    read back of a write or is missing of a read."""
 
     value: Any
     notes: tuple[str, ...] = ()
     whole: Any = None
+    outcome: Outcome | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +78,7 @@ class ToolContext:
         limit: Characters of JSON in a result, or None for no limit.
         launch: Bundle ids, or globs, of the apps that a SAFE call may start, in lower case.
         stale: Says which apps are newer than their tools, a line each.
+        gate: The gate itself, for a tool that makes calls.
     """
 
     catalogue: Catalogue | None
@@ -73,6 +88,7 @@ class ToolContext:
     limit: int | None
     launch: frozenset[str]
     stale: Callable[[], Sequence[str]]
+    gate: "Gate"
     _kept: dict[Any, Any]
     _making: threading.Lock = field(default_factory=threading.Lock)
 
@@ -98,6 +114,9 @@ class ToolContext:
 
 Perform: TypeAlias = Callable[[Cancellation | None], ToolResult]
 
+Carry: TypeAlias = "Callable[[Plan, Decision, Callable[[Plan, Decision], Done]], ToolResult]"
+"""Carries out the parts of a plan that was decided on, each by the function that it is given."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -109,7 +128,9 @@ class Plan:
         perform: Does it.
         look: Returns the plan with what the call names looked at, and pinned to that; None where
             it names nothing.
-        parts: Of several calls of the tool, the plan of each; they are carried out in its stead.
+        notes: What is to be said beside what it gives.
+        parts: Of several calls, the plan of each; they are carried out in its stead.
+        carry: Carries them out; None for one after the other.
     """
 
     tool: Tool
@@ -117,6 +138,8 @@ class Plan:
     perform: Perform = field(repr=False)
     look: "Callable[[CallFacts], Plan] | None" = field(default=None, repr=False)
     parts: "tuple[Plan, ...]" = ()
+    notes: tuple[str, ...] = ()
+    carry: "Carry | None" = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +155,8 @@ class Done:
         app: Bundle id and name of the app that the value is from; empty where it is our own.
         reasons: What raised the level, and what decided.
         source: What let it run: a preset, a line of the policy, a person.
+        outcome: Of a write what was read back of it, of a read that something is missing; None
+            where there is nothing to say.
     """
 
     value: Any
@@ -142,6 +167,7 @@ class Done:
     app: tuple[str, str] = ("", "")
     reasons: tuple[str, ...] = ()
     source: str = ""
+    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +223,11 @@ class Asks:
     level: Level
 
 
-Outcome: TypeAlias = Done | Refused | Asks
+Answer: TypeAlias = Done | Refused | Asks
 
 
 def asking(
-    run: Callable[[Call], Outcome],
+    run: Callable[[Call], Answer],
     call: Call,
     askers: Mapping[Approver, Callable[[Question], Verdict] | None],
 ) -> Done | Refused:

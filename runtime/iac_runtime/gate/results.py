@@ -5,10 +5,7 @@ is foreign text; with `raw` it is not.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from datetime import datetime
 from typing import Any, Final
 
 from iac_base import text as cleaning
@@ -17,6 +14,7 @@ from iac_base.text import text_literal
 from iac_base.words import fold
 from iac_runtime.execution.answers import AppAnswer, describe
 from iac_runtime.gate.plans import Call, Done, Plan, Refused, ToolResult
+from iac_runtime.language.plain import RefText, plain, ref, unfiltered
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import (
@@ -30,6 +28,7 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
+from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.call_view import steps_in
 from iac_runtime.policy.effects import Decision
 from iac_runtime.tools.checking import accepts
@@ -85,7 +84,6 @@ def _list_call(steps: tuple[Step, ...], tool: Operation) -> str:
     return f"{tool.tables.key}_list (element {text_literal(found.classes[0])}{within})"
 
 
-_PREFIX: Final = re.compile(r'Application(?:\("(?:[^"\\]|\\.)*"\)|\.currentApplication\(\))\.?')
 _SHIFTING: Final = (
     "a reference here ends in a position, and positions shift when objects come or go: use it soon"
 )
@@ -95,18 +93,6 @@ MOST_SECONDS: Final = 3600
 """The longest time that one call can ask for."""
 
 _CLEANED: Final = "hidden characters are left out of a text; `raw: true` gives it as the app has it"
-
-
-class DateText(str):
-    """A moment: ISO 8601 in local time, with the offset."""
-
-    __slots__ = ()
-
-
-class RefText(str):
-    """A result that is an object specifier; as a text it is the reference."""
-
-    __slots__ = ()
 
 
 def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
@@ -127,9 +113,9 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
     elif event.op in ("properties", "columns"):
         terms |= {column.jxa: column.label for column in event.columns}
         fields = answer.value["record"]
-        value = {terms.get(key, key): _plain(part, tables, terms) for key, part in fields}
+        value = {terms.get(key, key): plain(part, tables, terms) for key, part in fields}
     else:
-        value = _plain(answer.value, tables, terms)
+        value = plain(answer.value, tables, terms)
     if _shifts(value):
         notes.append(_SHIFTING)
     return ToolResult(value, tuple(notes))
@@ -138,11 +124,12 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
 def shown(found: ToolResult) -> ToolResult:
     """Return a result for a reader: texts cleaned, and said so where that changed something."""
     cleaned = clean(found.value)
-    return ToolResult(cleaned, (*found.notes, _CLEANED) if cleaned != found.value else found.notes)
+    notes = (*found.notes, _CLEANED) if cleaned != found.value else found.notes
+    return found._replace(value=cleaned, notes=notes)
 
 
 def asked_raw(call: Call, tool: Tool) -> Call:
-    """Return a call without `raw` and `timeout`, which are arguments of every app's tool.
+    """Return a call without `raw`, `confirm`, `timeout`, which are arguments of every app's tool.
 
     Raises:
         InvalidParameterError: The timeout is no time.
@@ -151,10 +138,13 @@ def asked_raw(call: Call, tool: Tool) -> Call:
     if tool.operation is None or not isinstance(given, Mapping):
         return call
     rows = tool.operation.spec.params
-    ours = [key for key in ("raw", "timeout") if key not in rows or not rows[key].code]
+    ours = [key for key in ("raw", "confirm", "timeout") if key not in rows or not rows[key].code]
     if "raw" in ours and isinstance(given.get("raw"), bool):
         call = call._replace(raw=given["raw"])
         given = {key: value for key, value in given.items() if key != "raw"}
+    if "confirm" in ours and isinstance(given.get("confirm"), bool):
+        call = call._replace(confirm=given["confirm"])
+        given = {key: value for key, value in given.items() if key != "confirm"}
     seconds = given.get("timeout")
     if "timeout" in ours and seconds is not None:
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
@@ -172,7 +162,7 @@ def _each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
     found: list[Any] = []
     notes: list[str] = []
     for part, told in zip(event.parts, answer.value, strict=True):
-        row: dict[str, Any] = {"target": _ref(steps_text(part.target) or "application")}
+        row: dict[str, Any] = {"target": ref(steps_text(part.target) or "application")}
         if told.get("ok"):
             plain = plain_result(
                 AppAnswer(told.get("value"), None, tuple(told.get("notes") or ())), part, tool
@@ -233,56 +223,8 @@ def _field_names(tool: Operation) -> dict[str, str]:
     }
 
 
-def _plain(value: Any, tables: Tables, terms: Mapping[str, str]) -> Any:
-    if isinstance(value, list):
-        return [_plain(part, tables, terms) for part in value]
-    if not isinstance(value, dict):
-        return value
-    if "ref" in value:
-        return _ref(_reference(value["ref"], value.get("id"), tables))
-    if "record" in value:
-        return {terms.get(key, key): _plain(part, tables, terms) for key, part in value["record"]}
-    if "opaque" in value:
-        return dict(value["opaque"])
-    if "cut" in value:
-        return {"truncated": value["cut"]}
-    return value.get("path") or _moment(value.get("date"))
-
-
-def _moment(iso: str | None) -> DateText | None:
-    """Return a moment in local time; at the ends of the calendar, where there is none, in UTC."""
-    if iso is None:
-        return None
-    moment = datetime.fromisoformat(iso)
-    with suppress(ValueError, OverflowError, OSError):
-        moment = moment.astimezone()
-    return DateText(moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds"))
-
-
-def _ref(text: str) -> RefText:
-    return RefText(cleaning.escaped(text))
-
-
-def _reference(shown: str, ident: str | int | None, tables: Tables) -> str:
-    """Return the canonical text of a display string, by id where the id is known."""
-    relative = _PREFIX.sub("", shown, count=1)
-    try:
-        found = AppReader(tables, strict=False).reference(relative)
-    except InvalidParameterError:
-        return relative
-    steps = found.steps
-    if ident is not None and steps and isinstance(steps[-1], ByIndex | ByName):
-        steps = (*_unfiltered(steps[:-1]), ById(ident))
-    return steps_text(steps) or found.text
-
-
-def _unfiltered(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return a collection without its filter: an id needs none."""
-    return steps[:-1] if steps and isinstance(steps[-1], Whose) else steps
-
-
 def _items(listing: Mapping[str, Any], event: Event, tables: Tables) -> list[dict[str, Any]]:
-    base, bare = event.target, _unfiltered(event.target)
+    base, bare = event.target, unfiltered(event.target)
     if listing["by"] == "id" or listing["filteredHere"]:
         base = bare
     found: list[dict[str, Any]] = []
@@ -293,9 +235,9 @@ def _items(listing: Mapping[str, Any], event: Event, tables: Tables) -> list[dic
         elif listing["by"] == "name" and bare == base:
             # Unique among all items: of a filtered collection only the found ones are known.
             step = ByName(str(key))
-        item: dict[str, Any] = {"ref": _ref(steps_text((*base, step)))}
+        item: dict[str, Any] = {"ref": ref(steps_text((*base, step)))}
         for column, value in zip(event.columns, row, strict=True):
-            item[column.label] = _plain(value, tables, {})
+            item[column.label] = plain(value, tables, {})
         found.append(item)
     return found
 
@@ -306,13 +248,17 @@ def clean(value: Any) -> Any:
 
 
 def structured(
-    value: Any, output: Mapping[str, Any] | None = None, note: str = ""
+    value: Any,
+    output: Mapping[str, Any] | None = None,
+    note: str = "",
+    outcome: Outcome | None = None,
 ) -> dict[str, Any]:
     """Return a result as the object that MCP wants, fit for `output`, the tool's output schema.
 
     A reference becomes `{"ref": …}`, an object stays, all else is `{"result": …}`; nothing to say
-    is an empty object. A note says what is missing. An app may answer something else than its
-    dictionary declares: clients refuse that, so it is then told in the note.
+    is an empty object. A note says what is missing, an outcome what was read back. An app may
+    answer something else than its dictionary declares: clients refuse that, so it is then told in
+    the note.
     """
     declared = set((output or {}).get("properties", ()))
     found: dict[str, Any]
@@ -329,6 +275,11 @@ def structured(
     is_open = output is None or "note" in declared or output.get("additionalProperties", True)
     if note and "note" not in found and is_open:
         found["note"] = note
+    if outcome is not None and "outcome" not in found and is_open:
+        facts = clean(outcome.facts())
+        # What the note or the result says is not said twice.
+        twice = {"says": note, "ref": found.get("ref", "")}
+        found["outcome"] = {k: v for k, v in facts.items() if not (k in twice and v in twice[k])}
     return found
 
 
@@ -347,11 +298,12 @@ def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
         found.value,
         plan.facts.line,
         decision.level,
-        "; ".join(found.notes),
+        "; ".join((*plan.notes, *found.notes)),
         None if plan.parts else plan.tool.output,
         plan.facts.app,
         decision.reasons,
         decision.source,
+        found.outcome,
     )
 
 

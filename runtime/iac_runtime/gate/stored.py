@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import InvalidParameterError, SetupError, ToolError, quoted
 from iac_base.files import open_state, private_folder, write_whole
-from iac_runtime.gate.results import RefText
+from iac_runtime.language.plain import RefText
 from iac_runtime.policy.effects import Effect
 
 MAX_AGE: Final = 6 * 3600

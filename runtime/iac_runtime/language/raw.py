@@ -105,7 +105,8 @@ def _walk(value: Any) -> Iterator[Any]:
 
 
 def _odd(name: str) -> bool:
-    return isinstance(name, Term) and bool(_ODD.search(name.word))
+    # What the dictionary calls otherwise, and JXA id, every object answers.
+    return isinstance(name, Term) and name != "id" and bool(_ODD.search(name.word))
 
 
 @lru_cache(maxsize=64)

@@ -68,6 +68,20 @@ class RawForm:
     words: Mapping[int, str]
 
 
+class Around(NamedTuple):
+    """What is read around a write, in its exchange; the write is carried out whatever it gives.
+
+    Attributes:
+        before, after: Requests that read.
+        seen: Whether `after` goes by what the first of `before` gave (`steps.Seen`): the first
+            property of an object, or the id of each item of a list, for each of which it is read.
+    """
+
+    before: "tuple[Event, ...]" = ()
+    after: "tuple[Event, ...]" = ()
+    seen: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One request.
@@ -92,6 +106,7 @@ class Event:
         writes: Whether the call may change something: then it is never sent twice.
         may_launch: Whether an app that is not running may be started by it.
         pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
+        around: What is read before and after a write.
         raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
     """
 
@@ -116,4 +131,5 @@ class Event:
     writes: bool = True
     may_launch: bool = True
     pin: tuple["Event", Any] | None = None
+    around: Around | None = None
     raw: RawForm | None = field(default=None, compare=False)

@@ -139,7 +139,17 @@ class Whose:
     filter: Filter
 
 
-Step: TypeAlias = Go | Every | ByIndex | ByName | ById | Whose | Span | Among | Beside | Boundary
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An object of the exchange itself: `made` is what its write answered with; `id` and `name` are
+    the object of a collection with the id or the name that was read before the write."""
+
+    by: Literal["id", "name", "made"]
+
+
+Step: TypeAlias = (
+    Go | Every | ByIndex | ByName | ById | Whose | Span | Among | Beside | Boundary | Seen
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from iac_runtime.language.steps import (
     RecordValue,
     RefValue,
     Rgb,
+    Seen,
     Span,
     Step,
     Term,
@@ -78,7 +79,7 @@ def _step(step: Step, root: str) -> str:
             return f"[{text_literal(name)}]"
         case ById(ident):
             return f".byId({text_literal(ident) if isinstance(ident, str) else ident})"
-        case Boundary(word) | Among(word) | Beside(word):
+        case Boundary(word) | Among(word) | Beside(word) | Seen(word):
             return f".{word}"
         case Span(start, stop):
             return f"[{'' if start is None else start}:{'' if stop is None else stop}]"
@@ -170,6 +171,11 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         request["needRunning"] = True
     if event.pin is not None:
         request["pin"] = [event_json(event.pin[0], mark), event.pin[1]]
+    if event.around is not None:
+        before, after, seen = event.around
+        request["before"] = [event_json(part, mark) for part in before]
+        request["after"] = [event_json(part, mark) for part in after]
+        request["seen"] = seen
     return request
 
 
@@ -219,6 +225,8 @@ def _step_json(step: Step, coded: bool) -> Any:
             return ["among", {"middle": "midd", "some": "any "}[which]]
         case Beside(way, kind):
             return ["beside", way[:4], code_number(kind)]
+        case Seen(by):
+            return ["seen", by]
         case Boundary(place):
             return ["place" if coded else "go", place]
         case Whose(test):

@@ -74,10 +74,6 @@ class Specifier:
     def _home(self) -> AppObjects:
         return home_of(type(self))
 
-    def _sent(self) -> Any:
-        """Return it as the tools take it."""
-        return str(self)
-
     def exists(self) -> bool:
         """Ask the app whether there is such a thing now."""
         from iac_base.errors import ToolError
@@ -307,7 +303,7 @@ _TUPLES: Final[Mapping[str, type[Any]]] = {"color": Color, "RGB color": Color, "
 def sent(value: Any) -> Any:
     """Return a value as the tools take it: an object as its reference, a rectangle by its sides."""
     if isinstance(value, Specifier):
-        return value._sent()
+        return str(value)
     if isinstance(value, Rect):
         return value._asdict()
     if isinstance(value, Criterion):
@@ -325,7 +321,7 @@ def made(home: AppObjects, value: Any, kind: str) -> Any:
     """Return an answer of the type `kind` (the grammar of `Param.type`) as Python has it."""
     if value is None or isinstance(value, bool | int | float):
         return value
-    from iac_runtime.gate.results import RefText
+    from iac_runtime.language.plain import RefText
     from iac_runtime.types import parse_type
 
     if isinstance(value, RefText):

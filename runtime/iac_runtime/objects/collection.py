@@ -42,8 +42,8 @@ class Items(Specifier, Generic[T]):
         text = Specifier(of)._child(name)
         if part.where is not None:
             text += f".whose({_literal(part.where)})"
-        # No tool takes a slice as a reference: what is done to one is done to its objects.
-        cut = f".slice({part.start}, {part.stop})" if part.start or part.stop is not None else ""
+        stop = "" if part.stop is None else part.stop
+        cut = f"[{part.start}:{stop}]" if part.start or part.stop is not None else ""
         super().__init__(text + cut)
         rows = (("_of", of), ("_name", name), ("_term", term), ("_part", part), ("_base", text))
         for key, value in rows:
@@ -178,9 +178,6 @@ class Items(Specifier, Generic[T]):
     @property
     def _held(self) -> type[Object]:
         return self._home.class_of(self._term)
-
-    def _sent(self) -> Any:
-        return str(self) if self._base == self._ref else [str(one) for one in self.get()]
 
     def _one(self, key: str) -> T:
         found: Any = self._held(f"{self._base}{key}")

@@ -197,6 +197,7 @@ class CallFacts:
             empty where it covers the call alone.
         shown: What its references name, where that was looked at; then an approval is of that.
         pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
+        undo: Whether it can be undone, where that was looked at; else a table knows.
         parts: Of several calls that stand or fall together, the facts of each.
         sent: Argument -> what would be sent for it (`call_view.sent_for`); None where nothing is
             known.
@@ -222,6 +223,7 @@ class CallFacts:
     memory: str = ""
     shown: tuple[Shown, ...] = ()
     pin: str = ""
+    undo: "Undo | None" = None
     parts: "tuple[CallFacts, ...]" = ()
     sent: Callable[[str], tuple[tuple[str, ...], ...] | None] = field(
         default=lambda _key: None, repr=False, compare=False
@@ -325,6 +327,10 @@ def undo_of(facts: CallFacts, level: Level) -> Undo:
     table = _undo_table()
     if any(flow.kind == "host" for effect in facts.effects for flow in effect.flow):
         return Undo(False, table["never"]["host"])
+    looked = [part.undo for part in facts.parts or (facts,)]
+    if all(looked):
+        said = [undo for undo in looked if undo is not None]
+        return Undo(all(undo.known for undo in said), " ".join(dict.fromkeys(u.says for u in said)))
     acting = [effect for effect in facts.effects if not effect.looks]
     ways: list[str | None] = []
     for effect in acting:

@@ -87,6 +87,12 @@ class _Reader(TableReader):
     def preset(self, where: Where, value: Any) -> str:
         return self.word(where, value, PRESETS, "there is no preset {}.")
 
+    def on(self, where: Where, value: Any) -> bool:
+        """Return whether something is on: `true`, `false`, "on" or "off"."""
+        if isinstance(value, bool):
+            return value
+        return self.word(where, value, ("on", "off"), "it is on or off, not {}.") == "on"
+
     def number(self, where: Where, value: Any) -> float:
         right = isinstance(value, int | float) and not isinstance(value, bool)
         if not right or not 0 < value < 1e6:
@@ -341,6 +347,7 @@ _KEYS: Final[Keys] = {
     "approvers": ("approvers", _Reader.approvers),
     "ask": ("ask", _Reader.matches),
     "blocklist": ("", lambda reader, where, value: reader.table(where, value, _BLOCKLIST)),
+    "confirm": ("confirm", _Reader.on),
     "deny": ("deny", _Reader.matches),
     "folders": ("folders", _Reader.section),
     "launch": ("launch", _Reader.bundles),
@@ -353,4 +360,5 @@ _KEYS: Final[Keys] = {
     "reads": ("reads", _Reader.texts),
     "rule": ("rules", _Reader.rules),
     "secrets": ("secrets", _Reader.texts),
+    "undo": ("undo", _Reader.on),
 }

@@ -124,6 +124,8 @@ class Policy:
         reads: With the preset `private`: apps whose reads run unasked.
         secrets: Properties that are never read, beside those that are known by their name.
         approvers: Who may ask a person.
+        confirm: Whether what a write did is read back.
+        undo: Whether what is needed to take it back is kept.
         blocklist_add, blocklist_remove: Changes to the list of apps that nothing writes to.
         path: The file, for messages; empty where there is none.
         lines: Top-level key -> line, to say where a value comes from.
@@ -145,6 +147,8 @@ class Policy:
     reads: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     approvers: tuple[Approver, ...] = APPROVERS
+    confirm: bool = True
+    undo: bool = True
     blocklist_add: tuple[str, ...] = ()
     blocklist_remove: tuple[str, ...] = ()
     path: str = ""

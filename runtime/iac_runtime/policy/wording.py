@@ -8,6 +8,7 @@ was found to be, and its specifier stands last, for whoever wants to know.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
@@ -70,7 +71,10 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
     if not deeds:
         told = f"use {facts.tool}{'; ' if doubts else ''}{'; '.join(doubts)}"
     if facts.parts:
+        several = any(part.tool != facts.tool for part in facts.parts)
         told = f"use {facts.tool} for {len(facts.parts)} calls together:"
+        if several:
+            told = f"run a plan: {counted(facts.parts)}:"
     before = line(f"{facts.client or 'A program'} wants to {told}{'' if told[-1] == ':' else '.'}")
     changed = facts.story.changed
     before += line(*(["It has changed since you were asked:", *changed] if changed else ()))
@@ -91,7 +95,7 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
     after += line(", ".join((f"{decision.level}: {facts.tool}", *names)))
     left = LINE_LIMIT * times - len(before) - len(after)
     if facts.parts:
-        return [*before, *_some([*chain(*map(line, _each_call(facts.parts)))], left), *after]
+        return [*before, *_some([*chain(*map(line, each_call(facts.parts)))], left), *after]
     rows = [f"  {said}" for said in (*deeds, *doubts)] if len(deeds) > 1 else []
     rows = _some(rows, left - min(len(found), left // 2))
     said = "\n".join((*before, given))
@@ -99,14 +103,22 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
     return [*before, *rows, *things, *after]
 
 
-def _each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
+def counted(parts: Sequence[CallFacts]) -> str:
+    """Return what several calls do, how often each: `change message in Mail (3)`."""
+    effects = [effect for part in parts for effect in part.effects]
+    many = Counter((SAYS[row.verb], row.kind, "in", row.name or row.app) for row in effects)
+    said = (f"{' '.join(filter(None, words))} ({count})" for words, count in many.items())
+    return ", ".join(said).replace(" in in ", " in ")
+
+
+def each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
     """Yield a row for each of several calls: what it does, to what, and with what."""
     for at, part in enumerate(parts, 1):
         found = dict(part.shown)
         deeds = "; ".join(deed(effect, found, _others(part)) for effect in part.effects)
         given = _given(part, found, VALUE_LIMIT)
         seen = "; ".join(_things(part, f"{deeds}\n{given}"))
-        yield f"  {at}. " + ". ".join(filter(None, (deeds, given, seen.strip())))
+        yield f"  {at}. " + ". ".join(filter(None, (deeds, given.rstrip("."), seen.strip())))
 
 
 _RULE: Final = re.compile(r" \[[a-z-]+\]\Z")

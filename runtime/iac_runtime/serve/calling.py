@@ -83,7 +83,7 @@ def done_result(done: Done) -> Result:
     if isinstance(done.value, Mapping) and done.value.get("success") is False:
         # A tool that answers with what went wrong: the model is to see it as a failure.
         return _error_result(done.value)
-    content = structured(done.value, done.output, clean(done.note))
+    content = structured(done.value, done.output, clean(done.note), done.outcome)
     meta: dict[str, Any] = {"iac/level": done.level}
     if done.app[0]:
         meta["iac/from"] = {"app": clean(done.app[1]), "bundle": done.app[0]}

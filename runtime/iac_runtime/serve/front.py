@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -33,6 +34,12 @@ GRACE: Final = 0.45
 """Seconds that calls have to end when the client closes its end or a signal arrives."""
 
 INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
+
+PLANS: Final = (
+    "For steps that depend on each other, or many objects, run_plan takes a short program over the"
+    " tools, asks the user once with all that it would change, and answers with the result alone.\n"
+)
+"""What is said besides where plans are listed and can run."""
 
 _CHANGES: Final = {"listChanged": True}
 
@@ -123,9 +130,10 @@ def _end(
             os._exit(1 if failed else 0)
 
 
-def identity() -> ServerIdentity:
-    """Return what the server says of itself."""
-    return ServerIdentity("iac", VERSION, INSTRUCTIONS, CAPABILITIES)
+def identity(surface: str = "") -> ServerIdentity:
+    """Return what the server says of itself; `surface` is what it lists."""
+    plans = "plans" in surface.split(",") and find_spec("pydantic_monty") is not None
+    return ServerIdentity("iac", VERSION, INSTRUCTIONS + PLANS * plans, CAPABILITIES)
 
 
 def start(raw: Mapping[str, Any]) -> int:
@@ -148,14 +156,15 @@ def start(raw: Mapping[str, Any]) -> int:
     lines = Listings(folders, _choice(raw, read_only=read_only), find)
     # What is wrong with the folders or the choice is said before a client waits.
     lines()
+    said = identity(lines.surface)
     gate = LazyGate(lines, partial(_open, raw), opened)
     watch = BuildWatch(gate.look, gate.changes)
     watch.start()
     try:
         serve(
-            identity(),
+            said,
             lines,
-            lambda: gate.server(identity(), _patience(raw)),
+            lambda: gate.server(said, _patience(raw)),
             gate.close,
             notifications,
             others={

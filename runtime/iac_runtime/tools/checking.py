@@ -25,6 +25,9 @@ MAX_EXACT: Final = 2**53
 """What arguments may hold: characters of a text, items of a list, levels, and the largest whole
 number that JavaScript counts to without a gap."""
 
+_MODIFIERS: Final = ("considering", "ignoring")
+"""What AppleScript says of how texts are compared; each app may heed it or not."""
+
 LONGEST_NAME: Final = 1_000
 """Characters of a text that can be a name in another spelling."""
 
@@ -43,6 +46,12 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
     found: dict[str, Any] = {}
     for name, value in arguments.items():
         key = name if name in rows else _like(str(name), rows)
+        if key is None and str(name).lower() in _MODIFIERS:
+            raise InvalidParameterError(
+                f"{quoted(str(name))} is not sent: no dictionary says whether the app heeds it, and"
+                " one that does not answers as if it were not there.",
+                "Leave it out, and compare the texts that come back; or run a script with it.",
+            )
         if key is None:
             near = near_text(str(name), [row.rstrip("_") for row in rows])
             raise InvalidParameterError(f"There is no argument {quoted(str(name))}.", near)

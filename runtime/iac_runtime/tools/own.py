@@ -14,6 +14,7 @@ from iac_runtime.tools.shape import Tool, later
 TOOLSETS: Final[Mapping[str, str]] = {
     "accessibility": "iac_accessibility.tools",
     "applescript": "iac_applescript.tools",
+    "plans": "iac_plans.tools",
 }
 """Packages that add tools: the word for them in `--expose`, and the module with their `TOOLS`."""
 
@@ -90,6 +91,51 @@ OWN_TOOLS: Final = _by_name(
         example={"result": "example", "offset": 1},
         always=True,
         large=True,
+    ),
+    Tool(
+        "undo_call",
+        "Take back what a call changed, by its number; else the last ones, those since a moment, "
+        "of a client, or after a restore point. Refuses where something else changed since.",
+        _schema(
+            {
+                "call": {"type": "integer", "minimum": 1},
+                "last": {"type": "integer", "minimum": 1, "maximum": 50},
+                "since": {"type": "string", "description": "ISO 8601."},
+                "client": {"type": "string"},
+                "point": {"type": "string", "description": "A restore point's name."},
+            }
+        ),
+        later("iac_runtime.gate.undoing:plan_undo"),
+        level="MODIFY",
+        ceiling="DANGEROUS",
+        words="undo revert restore put back take back",
+        example={"call": 12},
+    ),
+    Tool(
+        "outcome",
+        "Look again what came of a write, by the number in its outcome.",
+        _schema({"call": {"type": "integer", "minimum": 1}}, "call"),
+        later("iac_runtime.gate.undoing:plan_outcome"),
+        example={"call": 12},
+    ),
+    Tool(
+        "history",
+        "Show what was changed in the last week, and whether undo_call can take it back.",
+        _schema(
+            {
+                "call": {"type": "integer", "minimum": 1},
+                "last": {"type": "integer", "minimum": 1, "maximum": 1000},
+            }
+        ),
+        later("iac_runtime.gate.undoing:plan_history"),
+        large=True,
+    ),
+    Tool(
+        "restore_point",
+        "Name this moment, so that undo_call can take back all that is changed after it.",
+        _schema({"name": {"type": "string", "minLength": 1, "maxLength": 100}}, "name"),
+        later("iac_runtime.gate.undoing:plan_restore_point"),
+        example={"name": "before the clean-up"},
     ),
     Tool(
         "audit_tail",

@@ -64,6 +64,17 @@ class Tool(NamedTuple):
     digest: str = ""
 
 
+def accepted(tool: Tool) -> Mapping[str, Any]:
+    """Return the schema that calls are held to: classes that no listing offers go, too."""
+    rows = tool.input.get("properties", {})
+    shown = rows.get("element", {}).get("enum")
+    if tool.operation is None or not shown:
+        return tool.input
+    held = [e.term for row in tool.operation.tables.classes.values() for e in row.elements]
+    element = {**rows["element"], "enum": [*dict.fromkeys((*shown, *held))]}
+    return {**tool.input, "properties": {**rows, "element": element}}
+
+
 def later(place: str) -> "Perform":
     """Return the function at `module:name`, which is imported when it is first called."""
     module, _, name = place.partition(":")

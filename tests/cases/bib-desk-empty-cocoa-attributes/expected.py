@@ -38,7 +38,7 @@ APP: Final = App("com.example.CardIndex", "Card Index")
     example={"for_": "example"},
 )
 def search(target: str | None = None, *, for_: str) -> ListOf[str]:
-    """Search text in Card Index. Returns texts. SAFE, reads.
+    """Search text in Card Index. Returns texts. SAFE.
 
     Args:
         target: What to search.

@@ -33,7 +33,7 @@ APP: Final = App("com.example.Doorstop", "Doorstop")
     params={},
 )
 def wedge() -> None:
-    """Run wedge in Doorstop. MODIFY, may change something."""
+    """Run wedge in Doorstop. MODIFY."""
     return APP.call(wedge)
 
 
@@ -44,7 +44,7 @@ def wedge() -> None:
     result="list of any",
 )
 def list() -> ListOf[Any]:
-    """List in Doorstop. Returns values. SAFE, reads.
+    """List in Doorstop. Returns values. SAFE.
 
     Returns:
         The answer, values.

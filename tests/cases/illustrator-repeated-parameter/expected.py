@@ -59,13 +59,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Easel, all of its properties or those named. SAFE, reads.
+    """Read objects of Easel, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -105,20 +105,19 @@ def list(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
-    """List objects of one class in Easel, filtered, with the properties named. Each row has its
-    reference. SAFE, reads.
+    """List objects of one class in Easel, filtered, with the named properties and references. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        properties: Names of properties to read.
-        order: Properties to sort by, -name for descending.
-        limit: The most rows to return, else all.
-        offset: Rows to skip before them.
-        cursor: Where to go on, from the note of the last answer.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        properties: Properties to read.
+        order: Properties to sort by, -name descending.
+        limit: The most rows, else all.
+        offset: Rows to skip.
+        cursor: From the last answer's note.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         A row an object, its reference under ref.
@@ -158,13 +157,13 @@ def count(
     where: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Count objects of one class in Easel, filtered. SAFE, reads.
+    """Count objects of one class in Easel, filtered. SAFE.
 
     Args:
-        element: Class of the objects.
-        of: Container to look in, else the app.
+        element: Of which class.
+        of: Where to look, else the app.
         where: Conditions by property name, all of which must hold.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
 
     Returns:
         How many there are.
@@ -189,9 +188,9 @@ def set(
     """Change properties of an object of Easel. MODIFY, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -207,7 +206,7 @@ def set(
     example={"brush_file_path": "example", "brush_file_path_2": "~/Documents/example.txt"},
 )
 def unload_brush(*, brush_file_path: str, brush_file_path_2: str) -> None:
-    """Unload the brush in Easel. MODIFY, changes something.
+    """Unload the brush in Easel. MODIFY.
 
     Args:
         brush_file_path: The brush file path to use.
@@ -224,7 +223,7 @@ def unload_brush(*, brush_file_path: str, brush_file_path_2: str) -> None:
     params={},
 )
 def varnish() -> None:
-    """Run varnish in Easel. MODIFY, may change something."""
+    """Run varnish in Easel. MODIFY."""
     return APP.call(varnish)
 
 
@@ -238,7 +237,7 @@ def varnish() -> None:
     example={"target": "canvass[0]"},
 )
 def varnish_2(target: Ref) -> None:
-    """Run varnish on canvas in Easel. MODIFY, may change something.
+    """Run varnish on a canvas in Easel. MODIFY.
 
     Args:
         target: Which canvas.
@@ -265,33 +264,32 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'canvass[0]"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as canvass[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["canvas"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name for descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows to return, else all"}, '
-        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip before them"}, '
-        '"cursor": {"type": "string", "description": "Where to go on, from the note of the last answer"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["canvas"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
+        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
-        '"element": {"type": "string", "enum": ["canvas"], "description": "Class of the objects"}, '
-        '"of": {"type": "string", "description": "Container to look in, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"element": {"type": "string", "enum": ["canvas"], "description": "Of which class"}, '
+        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -299,15 +297,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as canvass[0]"}, '
+        '"target": {"type": "string", "description": "Which object, such as canvass[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "unload_brush": Schema(
         '{"type": "object", "properties": {'
         '"brush_file_path": {"type": "string", "description": "The brush file path to use"}, '
-        '"brush_file_path_2": {"type": "string", "description": "The brush file path to use, an absolute path or ~"}'
+        '"brush_file_path_2": {"type": "string", "description": "The brush file path to use, absolute path or ~"}'
         '}, "required": ["brush_file_path", "brush_file_path_2"], "additionalProperties": false}',
     ),
     "varnish": Schema(

@@ -63,7 +63,7 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "match": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to match, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "Which file to match, absolute path or ~"}, '
         '"case": {"type": "boolean", "description": "Whether to use case"}, '
         '"type": {"type": "string", "description": "The type to use, by its name"}, '
         '"none": {"type": "string", "description": "The None to use"}'

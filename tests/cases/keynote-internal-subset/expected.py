@@ -55,13 +55,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Slides, all of its properties or those named. SAFE, reads.
+    """Read objects of Slides, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -80,7 +80,7 @@ def get(
     example={"target": "application", "as_": "360p"},
 )
 def export(target: Ref | str, *, as_: N360pSizes, n2_up: bool | None = None) -> None:
-    """Export text or a slide from Slides. MODIFY, makes something new.
+    """Export text or a slide from Slides. MODIFY.
 
     Args:
         target: What to export.
@@ -136,11 +136,10 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "export": Schema(

@@ -33,7 +33,7 @@ APP: Final = App("com.example.MagicLantern", "Magic Lantern")
     params={},
 )
 def cancel_shutter() -> None:
-    """Cancel the shutter in Magic Lantern. MODIFY, starts or ends something."""
+    """Cancel the shutter in Magic Lantern. MODIFY."""
     return APP.call(cancel_shutter)
 
 

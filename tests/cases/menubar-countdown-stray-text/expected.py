@@ -31,7 +31,7 @@ APP: Final = App("com.example.EggTimer", "Egg Timer")
     params={},
 )
 def boil() -> None:
-    """Run boil in Egg Timer. MODIFY, may change something."""
+    """Run boil in Egg Timer. MODIFY."""
     return APP.call(boil)
 
 

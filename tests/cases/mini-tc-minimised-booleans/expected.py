@@ -37,7 +37,7 @@ APP: Final = App("com.example.SignalBox", "Signal Box")
     },
 )
 def pull_levers(target: ListOf[int] | None = None, *, slowly: bool | None = None) -> None:
-    """Pull levers in Signal Box, given whole numbers. MODIFY, makes something new.
+    """Pull levers in Signal Box, given whole numbers. MODIFY.
 
     Args:
         target: What to pull levers with.

@@ -37,7 +37,7 @@ APP: Final = App("com.example.Attic", "Attic")
     example={"target": "example"},
 )
 def load_box(target: str) -> None:
-    """Load a box in Attic, given text. MODIFY, starts or ends something.
+    """Load a box in Attic, given text. MODIFY.
 
     Args:
         target: What to load a box with.
@@ -55,7 +55,7 @@ def load_box(target: str) -> None:
     example={"target": "example"},
 )
 def load_box_2(target: str) -> None:
-    """Run _load box_ with text in Attic. MODIFY, starts or ends something.
+    """Run _load box_ with text in Attic. MODIFY.
 
     Args:
         target: What to run _load box_ with.

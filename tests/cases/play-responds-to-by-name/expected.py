@@ -32,7 +32,7 @@ APP: Final = App("com.example.Gramophone", "Gramophone")
     params={},
 )
 def wind() -> None:
-    """Run wind in Gramophone. MODIFY, changes something."""
+    """Run wind in Gramophone. MODIFY."""
     return APP.call(wind)
 
 
@@ -42,7 +42,7 @@ def wind() -> None:
     params={},
 )
 def stop() -> None:
-    """Stop in Gramophone. MODIFY, starts or ends something."""
+    """Stop in Gramophone. MODIFY."""
     return APP.call(stop)
 
 

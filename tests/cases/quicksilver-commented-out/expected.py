@@ -31,7 +31,7 @@ APP: Final = App("com.example.Trapdoor", "Trapdoor")
     params={},
 )
 def spring() -> None:
-    """Run spring in Trapdoor. MODIFY, may change something."""
+    """Run spring in Trapdoor. MODIFY."""
     return APP.call(spring)
 
 

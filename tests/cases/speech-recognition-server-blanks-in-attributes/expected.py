@@ -38,7 +38,7 @@ APP: Final = App("com.example.Parrot", "Parrot")
     example={"target": "example", "perched_on": 1},
 )
 def repeat_after(target: str, *, perched_on: int) -> Any:
-    """Repeat after text in Parrot. MODIFY, changes something.
+    """Repeat after text in Parrot. MODIFY.
 
     Args:
         target: What to repeat after.

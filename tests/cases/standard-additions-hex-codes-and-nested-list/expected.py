@@ -75,7 +75,7 @@ def pick_rows(
     params={},
 )
 def spill() -> None:
-    """Run spill in Ledger. MODIFY, may change something."""
+    """Run spill in Ledger. MODIFY."""
     return APP.call(spill)
 
 

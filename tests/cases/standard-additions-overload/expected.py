@@ -47,7 +47,7 @@ def bearing_of(
     from_: str | None = None,
     rounded: bool | None = None,
 ) -> float | str:
-    """Return the bearing of any of north pole or home or a whole number in Compass. SAFE, reads.
+    """Return the bearing of any of north pole or home or a whole number in Compass. SAFE.
 
     Args:
         target: What to return the bearing of.
@@ -70,7 +70,7 @@ def bearing_of(
     example={"target": "example"},
 )
 def mark(target: str, *, with_sign: str | int | SignShape | None = None) -> None:
-    """Mark text in Compass. MODIFY, changes something.
+    """Mark text in Compass. MODIFY.
 
     Args:
         target: What to mark.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Enum,
     ListOf,
     Param,
@@ -44,7 +45,7 @@ def soak(
     *,
     with_: int,
     drying: ListOf[str | int] | None = None,
-    after: str | None = None,
+    after: DateOrText | None = None,
     under: Any = None,
 ) -> None:
     """Run soak with text or a file in Blotter. DANGEROUS, takes text or a file, and its verb is
@@ -72,7 +73,7 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "soak": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "What to run soak with, an absolute path or ~"}, '
+        '"target": {"type": "string", "description": "What to run soak with, absolute path or ~"}, '
         '"with_": {"type": "integer", "description": "What to run soak with"}, '
         '"drying": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "description": "The drying to use"}, '
         '"after": {"type": "string", "format": "date-time", "description": "What to run soak after, in ISO 8601"}, '

@@ -45,7 +45,7 @@ def hatch(
     beside: Mapping[str, Any] | None = None,
     like: Mapping[str, Any] | None = None,
 ) -> None:
-    """Run hatch on an egg in Nest. MODIFY, may change something.
+    """Run hatch on an egg in Nest. MODIFY.
 
     Args:
         target: Which egg to run hatch on.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Enum,
     ListOf,
     Param,
@@ -54,13 +55,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read an object of Workbench, all of its properties or those named. SAFE, reads.
+    """Read objects of Workbench, all properties or those named. SAFE.
 
     Args:
-        target: Which objects to read.
-        properties: Names of properties to read.
-        raw: Texts exactly as the app has them, hidden characters too.
-        timeout: Seconds the call may take.
+        target: Which objects.
+        properties: Properties to read.
+        raw: Texts unchanged, hidden characters too.
+        timeout: Seconds it may take.
 
     Returns:
         The value, or the properties by name.
@@ -86,9 +87,9 @@ def set(
     """Change properties of an object of Workbench. MODIFY to DANGEROUS, by property.
 
     Args:
-        target: Which object to change.
+        target: Which object.
         properties: Values by property name.
-        timeout: Seconds the call may take.
+        timeout: Seconds it may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -125,8 +126,8 @@ def choose_jobs(target: ListOf[str | float]) -> ListOf[Mapping[str, Any]] | List
     result="real | missing value",
     example={"target": "2026-03-01T09:30:00Z"},
 )
-def time(target: str) -> float:
-    """Return the time of a date in Workbench. SAFE, reads.
+def time(target: DateOrText) -> float:
+    """Return the time of a date in Workbench. SAFE.
 
     Args:
         target: What to return the time of.
@@ -156,18 +157,17 @@ UNVERIFIED: Final[tuple[str, ...]] = ()
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "get": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects to read, such as '
-        'application"}, '
-        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Names of properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts exactly as the app has them, hidden characters too"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
+        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which object to change, such as application"}, '
+        '"target": {"type": "string", "description": "Which object, such as application"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "choose_jobs": Schema(

@@ -1,5 +1,6 @@
 """Commands: positional and named arguments, enumerations, results."""
 
+from datetime import datetime
 from typing import assert_type
 
 from iac_tools import calendar, mail, music, notes, standard_additions, system_events
@@ -16,3 +17,6 @@ assert_type(mail.make_message("Hello", content="x"), str)
 assert_type(standard_additions.random_number(), float)
 assert_type(standard_additions.offset(of="a", in_="banana"), int)
 standard_additions.delay(0.5)
+calendar.show_day(datetime(2026, 3, 2))
+calendar.list_events("calendars[0]", start=datetime(2026, 3, 1), end="2026-04-01")
+assert_type(standard_additions.current_date(), datetime)

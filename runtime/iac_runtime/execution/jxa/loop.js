@@ -71,8 +71,8 @@ function answerTo(request) {
       answer = { kind: 'not-running' };
     }
     else if (request.pin && !holds(request.pin)) answer = { kind: 'stale' };
-    else answer = carryOut(request);
-    answer.ok = !answer.kind;
+    else answer = request.after ? witnessed(request) : carryOut(request);
+    answer.ok = answer.ok !== false && !answer.kind;
   } catch (error) {
     answer = failure(error, request);
   }
@@ -83,6 +83,46 @@ function answerTo(request) {
 // Whether what was approved is still so: the same reads have the same answers.
 function holds(pin) {
   return JSON.stringify(carryOut(pin[0]).value) === JSON.stringify(pin[1]);
+}
+
+// A write, with what is read before and after it. What it came to itself is answered whatever the
+// reads after it give; what they go by is an object of this exchange (see steps.py, Seen).
+var SEEN = null, MADE = null, LOOK_MS = 2000;
+
+function witnessed(request) {
+  var until = Date.now() + LOOK_MS, answer, keys = [null];
+  var before = request.before.map(function (one) { return look(one, until); });
+  MADE = null;
+  try {
+    answer = carryOut(request);
+  } catch (error) {
+    answer = failure(error, request);
+    if (isFatal(error)) return answer;
+  }
+  answer.before = before;
+  answer.after = [];
+  if (request.seen) keys = seenIn(before[0]);
+  until = Date.now() + LOOK_MS;
+  keys.forEach(function (key) {
+    SEEN = key;
+    request.after.forEach(function (one) { answer.after.push(look(one, until)); });
+  });
+  return answer;
+}
+
+function seenIn(first) {
+  if (!first || !first.ok) return [];
+  if (!first.list) return [first.value.record[0][1]];
+  return first.list.by === 'id' ? first.list.rows.map(function (row) { return row[0]; }) : [];
+}
+
+function look(request, until) {
+  if (Date.now() > until) return { ok: false, late: true };
+  try {
+    return part(request);
+  } catch (error) {
+    return failure(error, request);
+  }
 }
 
 // Whether an app is a helper of the system's without a face: it is not seen, and ends when idle.

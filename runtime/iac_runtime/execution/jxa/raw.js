@@ -94,6 +94,9 @@ function rawStep(work, here, one) {
     case 'span':
       return pick('rang', packed('rang', [['star', at(what, empty('ccnt'))], ['stop', at(one[2], empty('ccnt'))]]));
     case 'beside': return new RawObject(one[2], specifier(one[2], 'rele', enumerated(what), here.made));
+    case 'seen':
+      if (what !== 'made') return pick(what === 'id' ? 'ID  ' : 'name', rawValue(work, seen()));
+      return new RawObject(made().want, made().made);
     case 'place':
       return new RawObject(here.want, packed('insl', [['kobj', here.made], ['kpos', enumerated(PLACES[what])]]));
   }

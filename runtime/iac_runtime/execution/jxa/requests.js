@@ -29,7 +29,7 @@ function carryOut(request) {
 
 // A function has no .apply here: on a specifier that would name a property of the app.
 function command(work, request) {
-  if (work.raw) return single(work, request, rawCommand(work, request));
+  if (work.raw) return single(work, request, MADE = rawCommand(work, request));
   var app = work.app, name = request.command, given = [];
   if ('direct' in request && (request.direct !== null || request.named.length)) {
     given.push(convert(work, request.direct));
@@ -43,6 +43,7 @@ function command(work, request) {
   } catch (error) {
     value = madeOtherwise(work, request, error);
   }
+  MADE = value;
   return single(work, request, value);
 }
 
@@ -210,8 +211,19 @@ function step(work, here, one) {
     case 'id': return here.byId(one[1]);
     case 'whose': return here.whose(filter(work, one[1]));
     case 'go': return here[one[1]];
+    case 'seen': return one[1] === 'made' ? made() : one[1] === 'id' ? here.byId(seen()) : here.byName(seen());
   }
   throw new Error('JavaScript for Automation has no form for ' + one[0]);
+}
+
+function seen() {
+  if (typeof SEEN === 'string' || typeof SEEN === 'number') return SEEN;
+  throw { errorNumber: -1728, message: 'It has no id.' };
+}
+
+function made() {
+  if (MADE !== null && typeof MADE === 'object' || typeof MADE === 'function') return MADE;
+  throw { errorNumber: -1728, message: 'The app named no object.' };
 }
 
 function filter(work, test) {

@@ -1,0 +1,95 @@
+"""`iac-mcp plans`: programs over the tools that are kept by a name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from iac_base.errors import SetupError
+from iac_base.text import escaped
+from iac_mcp.cli.common import HELP, TOOLS, json_object
+from iac_mcp.cli.main import call, options
+from iac_plans import store
+from iac_plans.check import read_program
+from iac_plans.interpreter import check, monty
+from iac_plans.performing import Moments
+from iac_plans.tools import REHEARSE
+from iac_runtime.serve.options import CALL_OPTIONS
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.folders import tool_folders
+
+
+@click.group(context_settings=HELP)
+def plans() -> None:
+    """Show, run, add and remove plans: programs over the tools that are kept by a name."""
+
+
+@plans.command("list")
+@TOOLS
+def list_plans(tools: tuple[Path, ...]) -> None:
+    """List the plans: the user's own, and those beside folders of tools."""
+    pinned = store.pinned()
+    for name, row in sorted(store.plans(tool_folders(tools)).items()):
+        mark = "*" if name in pinned else " "
+        click.echo(f"{mark} {name}({', '.join(row.input['properties'])})  {escaped(row.purpose)}")
+
+
+@plans.command()
+@click.argument("name")
+@TOOLS
+def show(name: str, tools: tuple[Path, ...]) -> None:
+    """Show the file of the plan NAME."""
+    click.echo(store.find_plan(name, tool_folders(tools)).path.read_text("utf-8"), nl=False)
+
+
+@plans.command()
+@click.argument("name")
+@click.argument("arguments", default="{}", metavar="[JSON]")
+@click.option("--rehearse", is_flag=True, help="Only rehearse it, and print its effects.")
+@options(CALL_OPTIONS)
+@click.pass_context
+def run(ctx: click.Context, /, name: str, arguments: str, rehearse: bool, **raw: Any) -> int:
+    """Run the plan NAME with arguments as a JSON object; you are asked once."""
+    given = {"plan": name, "arguments": json_object(arguments)}
+    tool = REHEARSE if rehearse else "run_plan"
+    status: int = ctx.invoke(call, tool=tool, arguments=json.dumps(given), dry_run=False, **raw)
+    return status
+
+
+@plans.command()
+@click.argument("what")
+@click.option("--pin", is_flag=True, help="List each as a tool of its own.")
+@TOOLS
+def add(what: str, pin: bool, tools: tuple[Path, ...]) -> None:
+    """Check the plans in a Python file and keep them; WHAT is the file, or a plan that is kept."""
+    folders = tool_folders(tools)
+    path = Path(what)
+    found = store.read_plans(path) if path.is_file() else [store.find_plan(what, folders)]
+    monty()
+    for row in found:
+        _check(row, Catalogue(folders))
+    if path.is_file():
+        found = store.add(path)
+    for row in found:
+        changed = pin and store.pin(row)
+        click.echo(f"{row.name} is kept{', and listed as a tool' if changed else ''}.")
+
+
+def _check(row: store.KeptPlan, catalogue: Catalogue) -> None:
+    check(row.source, read_program(row.source, catalogue), Moments().of(row.name))
+
+
+@plans.command()
+@click.argument("name")
+@click.option("--unpin", is_flag=True, help="Keep it, and list it as a tool no more.")
+@TOOLS
+def remove(name: str, unpin: bool, tools: tuple[Path, ...]) -> None:
+    """Remove the plan NAME, with the file that it is in."""
+    if unpin:
+        if not store.pin(None, name):
+            raise SetupError(f"{name} is not listed as a tool.")
+        click.echo(f"{name} is listed as a tool no more.")
+        return
+    for gone in store.remove(store.find_plan(name, tool_folders(tools))):
+        click.echo(f"{gone} is removed.")

@@ -1,0 +1,182 @@
+"""What a plan may be written with: signatures of the tools, and what a program has wrong.
+
+The sandbox's own type checker reads a program against stubs, which are made of the modules of the
+catalogue, the committed and the user's own. What it finds is told in one line each.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from iac_base.errors import InvalidParameterError, near_text, nearest
+from iac_base.text import clean
+from iac_base.words import fold
+from iac_runtime.tools.catalogue import Catalogue, damaged, read_part
+
+MOST: Final = 20_000
+"""Characters of a program."""
+
+PRELUDE: Final = "from datetime import date, datetime, timedelta, timezone"
+"""What every program has beside the language and the tools."""
+
+_HEAD: Final = (
+    "import builtins\nfrom collections.abc import Mapping\nfrom typing import Any, Literal\n"
+    "Ref = builtins.str\nListOf = builtins.list\nPropertyName = builtins.str\n"
+)
+_NAMES: Final = "PropertyName"
+_REFUSED: Final = {
+    "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "getattr", "globals",
+    "input", "locals", "open", "setattr", "vars",
+}  # fmt: skip
+_KINDS: Final[Mapping[type[ast.AST], str]] = {
+    ast.Import: "a plan imports nothing; the apps and datetime are there",
+    ast.ImportFrom: "a plan imports nothing; the apps and datetime are there",
+    ast.ClassDef: "a plan has no classes",
+    ast.AsyncFunctionDef: "a plan awaits nothing",
+    ast.Await: "a plan awaits nothing",
+    ast.AsyncFor: "a plan awaits nothing",
+    ast.AsyncWith: "a plan awaits nothing",
+}
+_SHOWN: Final = 10
+_LONGEST: Final = 240
+
+
+class Used(NamedTuple):
+    """What a program uses: of each app's key the names of its functions, and their stub."""
+
+    functions: Mapping[str, Mapping[str, str]]
+    stubs: Mapping[str, str]
+
+
+def signatures(catalogue: Catalogue, names: tuple[str, ...]) -> list[str]:
+    """Return tools by name in the form that plans use, `mail.list(element: ..., *, ...) -> ...`."""
+    rows = (catalogue.find(name) for name in names)
+    return [
+        re.sub(r"\Adef (\w+)(.*): \.\.\.\Z", rf"{row.module}.\1\2", text, flags=re.DOTALL)
+        for row in rows
+        for text in [_module(row.app.folder, row.module)[row.function]]
+    ]
+
+
+def read_program(program: str, catalogue: Catalogue) -> Used:
+    """Return what a program uses, as far as its form tells.
+
+    Raises:
+        InvalidParameterError: It is no program, or holds what a plan does not have.
+    """
+    if len(program) > MOST:
+        raise InvalidParameterError(f"A plan has at most {MOST} characters.")
+    try:
+        tree = ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None) or 1
+        said = getattr(error, "msg", "") or "it is nested too deep"
+        raise wrong([f"line {line}: {said}"]) from None
+    try:
+        faults = list(_faults(tree))
+        named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    except RecursionError:
+        raise wrong(["it is nested too deep"]) from None
+    if faults:
+        raise wrong(faults)
+    functions: dict[str, dict[str, str]] = {key: {} for key in catalogue.apps if key in named}
+    for name, row in catalogue.tools.items():
+        if row.module in functions:
+            functions[row.module][row.function] = name
+    modules = {key: _module(catalogue.apps[key].folder, key) for key in functions}
+    if faults := list(_properties(tree, modules)):
+        raise wrong(faults)
+    return Used(functions, {key: _stub(modules[key], functions[key]) for key in functions})
+
+
+def _faults(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        said = _KINDS.get(type(node), "")
+        if isinstance(node, ast.Name) and (node.id in _REFUSED or node.id.startswith("__")):
+            said = f"a plan has no {node.id}"
+        elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            said = f"a plan has no attribute {node.attr}"
+        if said:
+            yield f"line {getattr(node, 'lineno', 1)}: {said}"
+
+
+def wrong(faults: list[str]) -> InvalidParameterError:
+    """Return the error for a program with faults, a line each."""
+    more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
+    return InvalidParameterError("\n".join(["The plan was not run:", *faults[:_SHOWN], *more]))
+
+
+def told(diagnostics: str, program: str, used: Used) -> list[str]:
+    """Return what the type checker said, one line each, with the nearest name if one is meant."""
+    found = re.findall(r"^\S+?:(\d+):\d+: error\[[a-z-]+\] (.*)$", diagnostics, re.MULTILINE)
+    lines, known = program.splitlines(), _words("\n".join(used.stubs.values()))
+
+    def plain(said: str, text: str) -> str:
+        unknown = [word for word in _words(text) if not {word, "[", "."} & {*known, *word}]
+        meant = next((word for word in unknown if nearest(word, known)), "")
+        if "Literal[" in said and meant:
+            return f'"{meant}" is no name here. {near_text(meant, known)}'
+        for needless in ("`", "bound method ", "<module '", "'>"):
+            said = said.replace(needless, "")
+        return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+
+    said = [f"line {line}: {plain(said, lines[int(line) - 1])}" for line, said in found]
+    return said or [clean(diagnostics)[:_LONGEST]]
+
+
+def _words(text: str) -> list[str]:
+    """Return what stands in quotes in a text."""
+    return re.findall(r'"([^"\n]+)"', text.replace("'", '"'))
+
+
+def _properties(tree: ast.AST, modules: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Yield what is wrong with the names of properties, which may be written in any spelling."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=key)), keywords=named) if (
+                key in modules
+            ):
+                known = _words(modules[key].get(_NAMES, ""))
+                values: list[Any] = [row.value for row in named if row.arg == "properties"]
+                for part in (part for row in values for part in _parts_of(row)):
+                    name = getattr(part, "value", None)
+                    if isinstance(name, str) and fold(name) not in map(fold, known):
+                        near = near_text(name, known)
+                        yield f'line {part.lineno}: {key} has no property "{name}". {near}'
+
+
+def _parts_of(node: ast.AST) -> list[Any]:
+    return getattr(node, "keys", None) or getattr(node, "elts", None) or []
+
+
+def _stub(parts: Mapping[str, str], functions: Mapping[str, str]) -> str:
+    names = [part for name, part in parts.items() if name[:1].isupper() and name != _NAMES]
+    return "\n".join((_HEAD, *names, *(parts[name] for name in functions if name in parts)))
+
+
+def _module(folder: Path, key: str) -> Mapping[str, str]:
+    # What is built anew is read anew.
+    return _parts(folder / f"{key}.py", (folder / "catalogue.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _parts(path: Path, _built: int) -> Mapping[str, str]:
+    """Return the functions and named literals of a generated module by name, as lines of a stub."""
+    try:
+        tree = ast.parse(read_part(path))
+    except (OSError, SyntaxError, ValueError, RecursionError) as error:
+        raise damaged(path) from error
+    found: dict[str, str] = {}
+    for node in tree.body:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name("Literal"))
+            ):
+                found[name] = ast.unparse(node)
+            case ast.FunctionDef(name=name, args=given, returns=returns):
+                answers = ast.unparse(returns) if returns else "Any"
+                found[name] = f"def {name}({ast.unparse(given)}) -> {answers}: ..."
+    return found

@@ -1,0 +1,376 @@
+"""Taking writes back, looking again what came of one, and what there is to take back.
+
+A call that takes another back is that of a tool of its app: planned, judged, asked about, audited
+and read back as any other. It carries how the first call left the object, and the exchange that
+acts checks that first: what somebody changed meanwhile is left as it is.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from iac_base.cancellation import Cancellation
+from iac_base.errors import InvalidParameterError, ToolError, quoted
+from iac_runtime.gate.batch import plan_several
+from iac_runtime.gate.planning import plan_operation
+from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
+from iac_runtime.language.raw import sent_as
+from iac_runtime.language.reader import AppReader
+from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Every
+from iac_runtime.language.terms import elements_term, named_columns
+from iac_runtime.outcomes.history import History, KeptCall, Selection
+from iac_runtime.outcomes.inverse import InverseCall, Left, tool_named
+from iac_runtime.outcomes.outcome import Outcome, is_gone, of_values, record_of, shown
+from iac_runtime.policy.effects import OWN, CallFacts, Effect, Shown
+from iac_runtime.policy.permissions import Requester
+from iac_runtime.tools.checking import check_arguments
+from iac_runtime.tools.shape import Tool
+from iac_runtime.tools.tables import Operation, Tables
+
+TOGETHER: Final = 50
+"""Calls that one undo makes at most."""
+
+_ROWS: Final = 20
+"""Calls that the history shows where no number is asked for."""
+
+_SECONDS: Final = 2.0
+"""For looking whether objects are as they were left."""
+
+
+def open_history(context: ToolContext) -> History:
+    """Return the history of this user; of simulated apps one that ends with them."""
+    return History(None) if context.executor.simulated else History()
+
+
+def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return the plan of taking calls back, the newest first.
+
+    Raises:
+        ToolError: There is nothing to take back, or it cannot be.
+        SetupError: The history cannot be read.
+    """
+    rows, point = _chosen(call.arguments, context)
+    plans: list[Plan] = []
+    passed: list[str] = []
+    seen: set[str] = set()
+    for row in rows:
+        if not row.undoable:
+            why = "it was taken back already" if row.undone else row.inverse.says
+            if len(rows) == 1:
+                raise _cannot(row, why)
+            passed.append(f"call {row.id} ({row.about}): {why}")
+            if point:
+                left = [str(one.id) for one in rows[rows.index(row) + 1 :]]
+                passed += [f"not taken back for it: calls {', '.join(left)}"] if left else []
+                break
+            continue
+        for step in row.inverse.steps:
+            fresh = step.left.reference not in seen
+            seen.add(step.left.reference)
+            plans.append(_part(step, row, context, call, fresh=fresh))
+    if not plans:
+        why = "; ".join(passed)
+        raise ToolError(
+            "NOT_SUPPORTED", f"Nothing of it can be undone: {why}.", "history shows what can be."
+        )
+    if len(plans) > TOGETHER:
+        says = f"That is {len(plans)} calls at once; at most {TOGETHER} are taken back together."
+        raise InvalidParameterError(says, "Give a smaller last, or a call's number.")
+    if len(plans) == 1:
+        return replace(plans[0], notes=tuple(passed))
+    return replace(plan_several(plans), tool=tool, notes=tuple(passed))
+
+
+def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCall], str]:
+    """Return the calls that arguments mean, the newest first, and the restore point if any.
+
+    Raises:
+        ToolError: They mean none.
+    """
+    history = context.kept(open_history)
+    point = str(given.get("point", ""))
+    wanted = Selection(
+        given.get("call", 0),
+        given.get("last", 0),
+        _moment(given["since"]) if "since" in given else 0.0,
+        None,
+        str(given.get("client", "")),
+    )
+    if point:
+        known = history.points()
+        if point not in known:
+            names = ", ".join(known) or "none"
+            raise InvalidParameterError(
+                f"There is no restore point {quoted(point)}.", f"There are: {names}."
+            )
+        wanted = wanted._replace(after=known[point])
+    elif not any(given.get(key) for key in ("call", "last", "since", "client")):
+        wanted = wanted._replace(last=1)
+    # What was taken back already is no news, unless it is asked for by its number.
+    last, wanted = wanted.last, wanted._replace(last=0)
+    found = history.find(wanted)
+    rows = [row for row in found if wanted.call or not row.undone]
+    rows = rows[:last] if last else rows
+    if not rows:
+        which = f"no call {wanted.call}" if wanted.call else "nothing"
+        raise ToolError(
+            "NOT_FOUND",
+            f"There is {which} to undo.",
+            "history shows what there is; calls are kept for a week.",
+        )
+    return rows, point
+
+
+def _moment(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise InvalidParameterError(
+            f"since: {quoted(text)} is no moment.", "Write it like 2026-03-09T14:30."
+        ) from None
+
+
+def _cannot(row: KeptCall, why: str) -> ToolError:
+    why = why.removeprefix("No: ").rstrip(".")
+    way = "history shows what can be undone."
+    if row.inverse.copy:
+        way = f'history with {{"call": {row.id}}} shows the copy; a new one can be made from it.'
+    return ToolError("NOT_SUPPORTED", f"Call {row.id} ({row.about}) cannot be undone: {why}.", way)
+
+
+def _part(
+    step: InverseCall,
+    row: KeptCall,
+    context: ToolContext,
+    call: Call,
+    *,
+    fresh: bool,
+) -> Plan:
+    """Return the plan of one call that takes another back; `fresh` objects are looked at first."""
+    tool = _tool(step.tool, context)
+    given = check_arguments(step.arguments, tool.input)
+    inner = Call(
+        tool.name, given, call.caller, raw=call.raw, timeout=call.timeout,
+        undoes=row.id,
+    )  # fmt: skip
+    plan = plan_operation(tool, inner, context)
+    operation = tool.operation
+    assert operation is not None
+    held = _held(step.left, operation.tables, context.executor.timeout)
+    act: Any = plan.perform
+    words = f"{step.left.kind or 'object'}, {step.says}"
+    digest = hashlib.sha256(json.dumps(held[1], sort_keys=True).encode()).hexdigest()
+
+    def compare() -> None:
+        answers = context.executor.execute(
+            held[0], app=row.key, command="undo_call", timeout=_SECONDS
+        ).value
+        if (now := _otherwise(step.left, answers, held[1], operation.tables)) is not None:
+            raise ToolError(
+                "STALE",
+                f"Call {row.id} was not undone: {now}, so somebody changed it since. Nothing was"
+                " sent.",
+                "Look at it; what is there now was left as it is.",
+                app=operation.tables.app.name,
+            )
+
+    def perform(cancel: Cancellation | None) -> ToolResult:
+        try:
+            found: ToolResult = act(cancel, pin=held)
+        except ToolError as error:
+            if error.type == "STALE":
+                compare()
+            raise
+        return found._replace(value={"undone": row.id, "did": step.says})
+
+    def look(facts: CallFacts) -> Plan:
+        if fresh and _may_read(facts, held[0], operation, context):
+            compare()
+        told = (Shown(step.left.reference, words),)
+        return replace(done, facts=replace(facts, shown=told, pin=digest))
+
+    facts = replace(plan.facts, tool="undo_call", given={"call": row.id})
+    done = replace(plan, facts=facts, perform=perform, look=look)
+    return done
+
+
+def _tool(name: str, context: ToolContext) -> Tool:
+    row = context.catalogue.tools.get(name) if context.catalogue is not None else None
+    if context.catalogue is None or row is None:
+        raise ToolError(
+            "NOT_SUPPORTED", f"There is no tool {quoted(name)} any more.", "Build the app's tools."
+        )
+    return context.catalogue.tool(row)
+
+
+def _may_read(facts: CallFacts, event: Event, operation: Operation, context: ToolContext) -> bool:
+    permissions = context.permissions
+    caller = Requester(facts.client, vouched=facts.vouched)
+    asks = permissions.of(permissions.request(CallFacts("get"), event, "SAFE", operation), caller)
+    return not asks.secrets and permissions.judge(asks).action == "allow"
+
+
+def _held(left: Left, tables: Tables, seconds: float) -> tuple[Event, list[Any]]:
+    """Return the read that says whether an object is as it was left, and what it must answer."""
+    found = AppReader(tables, strict=False).reference(left.reference)
+    app = tables.app
+
+    def read(op: Any, **more: Any) -> Event:
+        event = Event(app.id, app.kind, op, "", writes=False, may_launch=False, **more)
+        return sent_as(event, tables, seconds)
+
+    columns = named_columns([term for term, _ in left.values], found.classes, tables)
+    parts = [read("columns", target=found.steps, columns=columns)] if columns else []
+    answers: list[Any] = []
+    if columns:
+        record = [
+            [column.label, value] for column, (_, value) in zip(columns, left.values, strict=True)
+        ]
+        answers.append({"value": {"record": record}, "notes": [], "ok": True})
+    for term, count in left.counts:
+        parts.append(read("count", target=(*found.steps, Every(elements_term(term, tables)))))
+        answers.append({"value": count, "notes": [], "ok": True})
+    return Event(app.id, app.kind, "each", "", parts=tuple(parts), writes=False), answers
+
+
+def _otherwise(
+    left: Left, answers: Sequence[Mapping[str, Any]], due: Sequence[Any], tables: Tables
+) -> str | None:
+    """Return what of an object is not as it was left; None where all is."""
+    name = left.reference or "the app"
+    for at, (now, then) in enumerate(zip(answers, due, strict=True)):
+        if now.get("ok") and now.get("value") == then["value"]:
+            continue
+        if not now.get("ok"):
+            return f"{name} is not there any more" if is_gone(now) else f"{name} cannot be read"
+        row, old = record_of(now), dict(left.values)
+        if row is None:
+            term = left.counts[at - bool(left.values)][0]
+            return f"{name} holds {now.get('value')} objects of the class {term} now"
+        for term, value in row.items():
+            if value != old.get(term):
+                said = [json.dumps(shown(one, tables), default=str) for one in (value, old[term])]
+                return f"{term} of {name} is {said[0]} now, and the call left {said[1]}"
+    return None
+
+
+def plan_outcome(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return the plan of looking again what came of a call.
+
+    Raises:
+        ToolError: There is no such call.
+    """
+    history = context.kept(open_history)
+    row = next(
+        iter(history.find(Selection(call.arguments["call"]))),
+        None,
+    )
+    if row is None:
+        raise ToolError(
+            "NOT_FOUND", f"There is no call {call.arguments['call']}.", "history shows those kept."
+        )
+    facts = CallFacts(tool.name, arguments=call.arguments)
+    look = _looks(row, context)
+    if look is not None:
+        facts = context.permissions.request(facts, look.event, "SAFE", look.operation)
+
+    def perform(cancel: Cancellation | None) -> ToolResult:
+        outcome = row.outcome
+        if look is not None:
+            answer = context.executor.execute(
+                look.event, app=look.operation.tables.app.name, command=tool.name, cancel=cancel
+            ).value[0]
+            outcome = _later(row, answer, look.operation.tables)
+            history.settle(row.id, outcome)
+        return ToolResult({**row.facts(), "outcome": outcome.facts()})
+
+    return Plan(tool, facts, perform)
+
+
+class _Again(NamedTuple):
+    event: Event
+    operation: Operation
+
+
+def _looks(row: KeptCall, context: ToolContext) -> _Again | None:
+    """Return what reads the object of a call once more; None where there is nothing to read."""
+    catalogue, later = context.catalogue, row.later
+    if (
+        catalogue is None
+        or later.deed not in ("set", "make", "copy", "delete")
+        or not later.reference
+    ):
+        return None
+    first = next((name for name in catalogue.tools if name.startswith(f"{row.key}_")), "")
+    operation = _tool(first, context).operation if first else None
+    if operation is None or tool_named(operation.tables, op="get") is None:
+        return None
+    tables = operation.tables
+    try:
+        found = AppReader(tables, strict=False).reference(later.reference)
+        names = [wanted.term for wanted in later.wanted] or ["class"]
+        columns = named_columns(names, found.classes, tables)
+    except InvalidParameterError:
+        return None
+    read = Event(
+        tables.app.id, tables.app.kind, "columns", "", target=found.steps, columns=columns,
+        writes=False, may_launch=False,
+    )  # fmt: skip
+    read = sent_as(read, tables, context.executor.timeout)
+    return _Again(
+        replace(read, op="each", target=(), columns=(), raw=None, parts=(read,)), operation
+    )
+
+
+def _later(row: KeptCall, answer: Mapping[str, Any], tables: Tables) -> Outcome:
+    """Return the outcome of a call by what its object is now; others may have changed it since."""
+    deed, reference, wanted = row.later
+    known = replace(row.outcome, call=row.id, reference=reference)
+    if deed == "delete":
+        if is_gone(answer):
+            return replace(known, state="confirmed", says="")
+        there = "it is there" if answer.get("ok") else "it could not be read"
+        return known if known.state == "confirmed" else replace(known, says=there)
+    values = record_of(answer)
+    if values is None:
+        gone = "it is not there now" if is_gone(answer) else "it could not be read"
+        return replace(known, state="unknown", says=gone)
+    found = of_values(wanted, [(None, values)], tables)
+    if not wanted:
+        return replace(known, state="confirmed", says="")
+    return replace(known, state=found.state, read=found.read, says=found.says)
+
+
+def plan_history(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return the plan of showing what was done and whether it can be undone, the newest first."""
+
+    def perform(_cancel: Cancellation | None) -> ToolResult:
+        history = context.kept(open_history)
+        given = call.arguments
+        wanted = Selection(given.get("call", 0), given.get("last", _ROWS))
+        rows = [row.facts() for row in history.find(wanted)]
+        if not given.get("call"):
+            # A copy is long; it is shown where its call is asked for.
+            rows = [{**row, "copy": "kept"} if "copy" in row else row for row in rows]
+        points = history.points()
+        return ToolResult({"calls": rows, **({"points": points} if points else {})})
+
+    read = Effect("read", OWN, kind="history")
+    return Plan(tool, CallFacts(tool.name, (read,), call.arguments), perform)
+
+
+def plan_restore_point(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return the plan of naming this moment, to undo all that comes after it."""
+
+    def perform(_cancel: Cancellation | None) -> ToolResult:
+        name = call.arguments["name"]
+        last = context.kept(open_history).name_point(name)
+        at = time.strftime("%Y-%m-%dT%H:%M:%S")
+        return ToolResult({"point": name, "at": at, "after_call": last})
+
+    return Plan(tool, CallFacts(tool.name, arguments=call.arguments), perform)

@@ -1,0 +1,165 @@
+"""What the gate reads around a write and keeps of it; what is missing of a read."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from iac_base.errors import SetupError, ToolError
+from iac_base.secrets import redact_text
+from iac_base.text import clean_text
+from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, Reads
+from iac_runtime.gate.plans import Call, ToolContext, ToolResult
+from iac_runtime.language.request import Event
+from iac_runtime.outcomes.inverse import Inverse, inverse_of, promise
+from iac_runtime.outcomes.judge import LOST, judged
+from iac_runtime.outcomes.outcome import Outcome
+from iac_runtime.outcomes.watch import Watch, Watcher
+from iac_runtime.policy.effects import SAYS, CallFacts, undo_of
+from iac_runtime.tool import Level
+from iac_runtime.tools.tables import Operation
+
+_WHOLE: Final = "each is shown once"
+"""The end of the harness's one remark of which nothing is missing."""
+
+_NOT_READ: Final = Outcome("unknown", says="it was not read back, as was asked")
+
+
+class Witness:
+    """Sees to the outcome of one write.
+
+    Args:
+        event, level: The write, and what it needs.
+        operation: What its tool does.
+        call, context: The call, and the gate's side of it.
+        seconds: What each event may take, where it goes out raw.
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        level: Level,
+        operation: Operation,
+        call: Call,
+        context: ToolContext,
+        seconds: float,
+    ) -> None:
+        self._event, self._level, self._operation = event, level, operation
+        self._call, self._context, self._seconds = call, context, seconds
+        policy = context.permissions.policy
+        self._confirms = policy.confirm and call.confirm
+        self._keeps = policy.undo
+        self._watch = self._watched(event)
+        self._facts = CallFacts(call.tool)
+
+    def _watched(self, event: Event) -> Watch:
+        secrets = self._context.permissions.policy.secrets
+        return Watcher(event, self._operation.tables, secrets, self._seconds).watch()
+
+    def promised(self, facts: CallFacts) -> CallFacts:
+        """Return the facts of the call with whether it can be undone."""
+        self._facts = facts
+        if not (self._keeps and self._confirms):
+            return facts
+        usual = undo_of(facts, self._level)
+        found = promise(self._watch, self._level, self._operation.tables, usual)
+        self._facts = replace(facts, undo=found)
+        return self._facts
+
+    def around(self, event: Event) -> Event:
+        """Return the write with what is read around it."""
+        if not self._confirms or self._watch.says:
+            return event
+        if event.raw is not self._event.raw:
+            # A new object that a raw event made is read by raw events.
+            self._event, self._watch = event, self._watched(replace(event, around=None, pin=None))
+        return replace(event, around=self._watch.around)
+
+    def done(self, answer: AppAnswer) -> Outcome:
+        """Return the outcome of a write that was answered, and keep how it is taken back."""
+        return self._settled(answer.value, answer.around)
+
+    def failed(self, error: ToolError) -> None:
+        """Tell an error of a write what is known of its outcome; one that was not sent has none."""
+        if error.around is not None and self._watch.deed in ("set", "delete", "move"):
+            outcome = judged(self._watch, None, error.around, self._operation.tables)
+            if outcome.state in ("confirmed", "partial"):
+                outcome = self._settled(None, error.around)
+            if outcome.state != "unknown":
+                error.outcome = outcome.facts()
+        elif OUTCOME_UNKNOWN in error.suggestion:
+            error.outcome = self._settled(None, None, lost=True).facts()
+
+    def _settled(self, value: Any, reads: Reads | None, *, lost: bool = False) -> Outcome:
+        watch, tables = self._watch, self._operation.tables
+        outcome = _NOT_READ
+        if lost:
+            outcome = LOST
+        elif self._confirms:
+            outcome = judged(watch, value, reads, tables)
+        if not (self._keeps and self._confirms):
+            return outcome
+        if lost:
+            inverse = Inverse(says="the answer was lost, and what was there before with it")
+        elif watch.deed == "command":
+            inverse = Inverse(says=undo_of(self._facts, self._level).says)
+        else:
+            inverse = inverse_of(watch, outcome, value, reads, tables)
+        outcome = replace(outcome, undo="" if inverse.steps else inverse.says)
+        return replace(outcome, call=self._kept(outcome, inverse))
+
+    def _kept(self, outcome: Outcome, inverse: Inverse) -> int:
+        """Keep the call; return its number, 0 where it cannot be kept."""
+        # Loads sqlite3.
+        from iac_runtime.gate.undoing import open_history
+        from iac_runtime.outcomes.history import KeptCall, Later
+
+        call, tables, watch = self._call, self._operation.tables, self._watch
+        made = watch.deed in ("make", "copy")
+        reference = outcome.reference or ("" if made else self._named())
+        kept = KeptCall(
+            *(call.tool, tables.app.id, tables.key, self._about(reference)),
+            outcome,
+            inverse,
+            Later(watch.deed, reference, watch.wanted),
+            client=call.caller.client,
+            undoes=call.undoes,
+        )
+        try:
+            return self._context.kept(open_history).keep(kept)
+        except SetupError:
+            # What was done is done; that it cannot be taken back later is no reason to fail.
+            return 0
+
+    def _named(self) -> str:
+        effects = self._facts.effects
+        return effects[0].reference if effects else ""
+
+    def _about(self, reference: str) -> str:
+        effect = next(iter(self._facts.effects), None)
+        verb = SAYS[effect.verb] if effect is not None else "call"
+        kind = self._watch.kind or (effect.kind if effect is not None else "")
+        said = " ".join(filter(None, (verb, kind, reference)))
+        terms = ", ".join(row.term for row in self._watch.wanted)
+        text = f"{said}: {terms}" if terms and self._watch.deed == "set" else said
+        return redact_text(clean_text(text))[:300]
+
+
+def missing(found: ToolResult, answer: AppAnswer, *, paged: bool) -> Outcome | None:
+    """Return what is missing of a read; None where it is whole.
+
+    Args:
+        found: Its result.
+        answer: What the app answered.
+        paged: Whether rows were left out that the call did not ask to leave out.
+    """
+    says = [note for note in answer.notes if not note.endswith(_WHOLE)]
+    rows = found.value if isinstance(found.value, list) else ()
+    failed = [row for row in rows if isinstance(row, Mapping) and set(row) == {"target", "error"}]
+    if failed:
+        names = ", ".join(str(row["target"]) for row in failed[:5])
+        says.append(f"{len(failed)} of {len(rows)} could not be read: {names}")
+    if paged and found.notes:
+        says += [note for note in found.notes if " items; the next: " in note]
+    if found.whole is not None:
+        says.append(found.notes[-1])
+    return Outcome("partial", says="; ".join(says)) if says else None

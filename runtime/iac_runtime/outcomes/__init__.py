@@ -1,0 +1,1 @@
+"""What a write did, read back; and how it is taken back."""

@@ -1,0 +1,253 @@
+"""What came of a write, by what was read before and after it; values compared by declared type.
+
+An app may round what it is given, spell it otherwise, or refuse it without a word: what it made of
+it is what counts, and is told. What cannot be told is `unknown`, never taken for done.
+"""
+
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from iac_base.errors import quoted
+from iac_base.words import fold
+from iac_runtime.language.plain import plain
+from iac_runtime.language.request import Event
+from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
+from iac_runtime.language.text import steps_text
+from iac_runtime.policy.places import identity
+from iac_runtime.tools.tables import Tables
+from iac_runtime.types import parse_type
+
+State: TypeAlias = Literal["confirmed", "unchanged", "partial", "unknown"]
+"""`confirmed`: read back, and as wanted. `unchanged`: the app answered, and nothing changed.
+`partial`: in part, or something of a read is missing. `unknown`: it cannot be told."""
+
+GONE: Final = (-1728, -1719, -10006)
+"""What an app answers of an object that is not there."""
+
+_TEXT: Final = 120
+"""Characters of one value that an outcome shows."""
+
+_SHOWN: Final = 8
+"""Properties of one object that an outcome shows, and objects that it names."""
+
+_NEAR: Final = 2e-5
+"""By so much colours and other real numbers may differ: apps keep them in 16 bits, or singly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a call, as far as it was read back.
+
+    Attributes:
+        state: What is known.
+        reference: The object, by its id where it has one; empty where there is none, or several.
+        read: Term -> what was read of it afterwards.
+        says: What is otherwise or missing, one line; empty where nothing is.
+        call: Its number in the history, for `undo_call` and `outcome`; 0 where it is not kept.
+        undo: Why it cannot be taken back, or not whole; empty where it can, or nothing is kept.
+    """
+
+    state: State
+    reference: str = ""
+    read: Mapping[str, Any] = field(default_factory=dict)
+    says: str = ""
+    call: int = 0
+    undo: str = ""
+
+    def facts(self) -> dict[str, Any]:
+        """Return it as one JSON object; what is not known is left out."""
+        rows = ("state", self.state), ("ref", self.reference), ("read", dict(self.read))
+        more = ("says", self.says), ("call", self.call), ("undo", self.undo)
+        return {name: value for name, value in (*rows, *more) if value}
+
+
+class Wanted(NamedTuple):
+    """A property, its declared type, and what it should be, in the form of the harness."""
+
+    term: str
+    type: str
+    value: Any
+
+
+def answered(value: Value) -> Any:
+    """Return a value as the harness would answer it; a reference as its text."""
+    match value:
+        case DateValue():
+            return {"date": value.iso}
+        case PathValue(path):
+            return {"path": path}
+        case RefValue(steps):
+            return {"ref": steps_text(steps)}
+        case RecordValue(fields):
+            return {"record": [[str(key), answered(part)] for key, part in fields]}
+        case tuple():
+            return [answered(part) for part in value]
+        case str():
+            return str(value)
+    return value
+
+
+def same(wanted: Any, got: Any, kind: str, tables: Tables) -> bool | None:
+    """Say whether an app has what it was given; None where the two cannot be compared.
+
+    Args:
+        wanted, got: In the form of the harness.
+        kind: The declared type.
+    """
+    if wanted is None or got is None:
+        return (wanted or None) is None and (got or None) is None
+    if isinstance(wanted, list) and isinstance(got, list):
+        if len(wanted) != len(got):
+            return False
+        return _all(same(*pair, kind, tables) for pair in zip(wanted, got, strict=True))
+    if isinstance(wanted, dict):
+        return _same_tagged(wanted, got, tables) if isinstance(got, dict) else None
+    if isinstance(wanted, bool) or isinstance(got, bool):
+        return wanted == got if isinstance(got, bool | int) else None
+    if isinstance(wanted, int | float) and isinstance(got, int | float):
+        return wanted == got or math.isclose(wanted, got, rel_tol=1e-6, abs_tol=_near(wanted, got))
+    if isinstance(wanted, str) and isinstance(got, str):
+        return _line(wanted) == _line(got) or (_is_word(kind, tables) and fold(wanted) == fold(got))
+    return str(wanted) == str(got) if isinstance(got, str | int | float) else None
+
+
+def _near(wanted: float, got: float) -> float:
+    return _NEAR if isinstance(wanted, float) or isinstance(got, float) else 0.0
+
+
+def _same_tagged(wanted: Mapping[str, Any], got: Mapping[str, Any], tables: Tables) -> bool | None:
+    if "date" in wanted and isinstance(got.get("date"), str):
+        moments = [datetime.fromisoformat(one["date"]) for one in (wanted, got)]
+        return abs((moments[0] - moments[1]).total_seconds()) < 1
+    if "path" in wanted and "path" in got:
+        return identity(wanted["path"]) == identity(got["path"])
+    if "ref" in wanted and "ref" in got:
+        # One object has several names.
+        return True if wanted["ref"] == str(plain(dict(got), tables, {})) else None
+    if "record" in wanted and "record" in got:
+        fields = {fold(key): part for key, part in got["record"]}
+        return _all(
+            same(part, fields.get(fold(key)), "any", tables) for key, part in wanted["record"]
+        )
+    return None
+
+
+def _all(parts: Any) -> bool | None:
+    found = list(parts)
+    return False if False in found else None if None in found else True
+
+
+def _line(text: str) -> str:
+    return unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _is_word(kind: str, tables: Tables) -> bool:
+    """Say whether a type is of words: enumerators and classes are spelled in several ways."""
+    names = {part.name for part in parse_type(kind)}
+    return any(name in tables.enums or name in ("class", "type", "type class") for name in names)
+
+
+def record_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a read of an object's properties gave, by label; None where it gave none."""
+    value = answer.get("value")
+    if not answer.get("ok") or not isinstance(value, Mapping) or "record" not in value:
+        return None
+    return dict(value["record"])
+
+
+def whole_of(answer: Mapping[str, Any], read: Event) -> dict[str, Any] | None:
+    """Return all that was read of an object, by term; None where nothing was."""
+    row = record_of(answer)
+    labels: dict[str, str] = {}
+    for column in read.columns:
+        # `properties` names them as JXA does, `columns` as they were asked for.
+        labels |= {column.jxa: column.label, column.label: column.label}
+    return None if row is None else {labels[key]: row[key] for key in row if key in labels}
+
+
+def is_gone(answer: Mapping[str, Any]) -> bool:
+    """Say whether a read was answered by that there is no such object."""
+    return not answer.get("ok") and answer.get("number") in GONE
+
+
+def shown(value: Any, tables: Tables) -> Any:
+    """Return a value of the harness for an outcome: plain, and not long."""
+    found = plain(value, tables, {})
+    if isinstance(found, str) and len(found) > _TEXT:
+        return f"{found[:_TEXT]}…"
+    if isinstance(found, list | dict) and len(str(found)) > _TEXT:
+        return f"{len(found)} parts"
+    return str(found) if isinstance(found, str) else found
+
+
+def of_values(
+    wanted: Sequence[Wanted],
+    rows: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]],
+    tables: Tables,
+    unread: Sequence[str] = (),
+) -> Outcome:
+    """Return the outcome of giving objects values.
+
+    Args:
+        wanted: The properties that can be read back.
+        rows: What was read of each object before and after, by term; None where it failed.
+        unread: The properties that cannot be.
+    """
+    verdicts: dict[str, bool | None] = {}
+    unchanged, lost = True, 0
+    otherwise: dict[str, tuple[Any, Any]] = {}
+    for before, after in rows:
+        if after is None:
+            lost += 1
+            continue
+        for row in wanted:
+            right = same(row.value, after.get(row.term), row.type, tables)
+            verdicts[row.term] = _all((verdicts.get(row.term, True), right))
+            if right is False:
+                otherwise.setdefault(row.term, (after.get(row.term), row.value))
+            unchanged &= before is not None and before.get(row.term) == after.get(row.term)
+    says = [
+        f"{term} is {_quoted(got, tables)}, not {_quoted(due, tables)}"
+        for term, (got, due) in list(otherwise.items())[:_SHOWN]
+    ]
+    blind = [*(term for term, right in verdicts.items() if right is None), *unread]
+    says += [f"{', '.join(blind[:_SHOWN])} cannot be read back"] if blind else []
+    says += [f"{lost} of {len(rows)} objects could not be read back"] if lost else []
+    state: State = "partial" if otherwise or blind or lost else "confirmed"
+    if True not in verdicts.values():
+        wrong = bool(verdicts) and None not in verdicts.values() and not unread and not lost
+        state = "unchanged" if wrong and unchanged else "partial" if otherwise else "unknown"
+    elif not rows:
+        state = "unknown"
+    read = {}
+    if len(rows) == 1 and rows[0][1] is not None:
+        known = rows[0][1]
+        read = {row.term: shown(known.get(row.term), tables) for row in wanted[:_SHOWN]}
+    return Outcome(state, read=read, says="; ".join(says))
+
+
+def _quoted(value: Any, tables: Tables) -> str:
+    found = shown(value, tables)
+    return (
+        quoted(found, _TEXT)
+        if isinstance(found, str)
+        else "nothing"
+        if found is None
+        else str(found)
+    )
+
+
+def together(outcomes: Sequence[Outcome | None]) -> Outcome | None:
+    """Return the outcome of several calls, each with its number among them; None of none."""
+    known = [(at, one) for at, one in enumerate(outcomes, 1) if one is not None]
+    if not known:
+        return None
+    states = {one.state for _, one in known}
+    state: State = states.pop() if len(states) == 1 else "partial"
+    odd = [f"call {at}: {one.state}" for at, one in known if one.state != "confirmed"]
+    says = "; ".join(odd[:_SHOWN]) if state == "partial" else ""
+    return Outcome(state, says=says, call=known[-1][1].call)

@@ -1,0 +1,383 @@
+"""What to read around a write, by what it does and what the class tables say of its object.
+
+The reads travel with the write: one exchange proves it, and has the old values for taking it back.
+An object is found again by its id where its class has one, however the call named it; what a call
+made, moved or copied is what the app answered with.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias
+
+from iac_base.errors import InvalidParameterError
+from iac_runtime.language.plain import unfiltered
+from iac_runtime.language.raw import sent_as, sent_raw
+from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import Reference
+from iac_runtime.language.request import Around, Column, Event, EventOp
+from iac_runtime.language.steps import (
+    Boundary,
+    ById,
+    ByIndex,
+    ByName,
+    Every,
+    Go,
+    RecordValue,
+    RefValue,
+    Seen,
+    Step,
+    Term,
+    Value,
+)
+from iac_runtime.language.terms import (
+    all_columns,
+    class_named,
+    contains,
+    elements_term,
+    find_properties,
+    id_property,
+    property_term,
+)
+from iac_runtime.language.text import steps_text
+from iac_runtime.outcomes.known import container_of, effect_of, is_id, linked, parts_of
+from iac_runtime.outcomes.outcome import Wanted, answered
+from iac_runtime.policy.dataflow import secret_property, without_secrets
+from iac_runtime.tool import Property
+from iac_runtime.tools.tables import APPLICATION, Tables
+
+Deed: TypeAlias = Literal["set", "make", "copy", "delete", "move", "command"]
+
+MOST: Final = 200
+"""Objects of one call that are read back, and whose old values are kept."""
+
+_BY_EVENT: Final[Mapping[str, Deed]] = {
+    "coresetd": "set",
+    "corecrel": "make",
+    "coreclon": "copy",
+    "coredelo": "delete",
+    "coremove": "move",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is read around a write, and what it is to show.
+
+    Attributes:
+        deed: What is done.
+        kind: The class of the object; empty where it is not known.
+        target: The object, as the call named it; none of what is made.
+        ident: The property by which it is found again, and which each read gives first.
+        container: The property that holds what it lies in.
+        around: The reads.
+        wanted: What properties should be afterwards.
+        unread: Properties that cannot be read back, or may not.
+        many: Whether `target` is a collection; then the read before is a list.
+        known: What the table of effects says of the command.
+        says: Why nothing is read back; empty where something is.
+    """
+
+    deed: Deed
+    kind: str = ""
+    target: tuple[Step, ...] = ()
+    ident: Property | None = None
+    container: Property | None = None
+    around: Around = Around()  # noqa: RUF009 (it is immutable)
+    wanted: tuple[Wanted, ...] = ()
+    unread: tuple[str, ...] = ()
+    many: bool = False
+    known: Mapping[str, Any] = field(default_factory=dict)
+    says: str = ""
+
+
+class Watcher:
+    """Makes the watch of a write of one app.
+
+    Args:
+        event: The write.
+        tables: Those of its app.
+        secrets: Globs of properties that are not to be read.
+        seconds: What each read may take, where it goes out raw.
+    """
+
+    def __init__(
+        self, event: Event, tables: Tables, secrets: Sequence[str], seconds: float
+    ) -> None:
+        self._event, self._tables, self._seconds = event, tables, seconds
+        self._secrets = tuple(secrets)
+
+    def watch(self) -> Watch:
+        """Return what to read; where nothing can be, why."""
+        event = self._event
+        deed: Deed = "set" if event.op == "set" else _BY_EVENT.get(event.code, "command")
+        if event.kind != "application":
+            return Watch(deed, says="its effect cannot be read back")
+        try:
+            return {
+                "set": self._set,
+                "make": self._make,
+                "copy": self._copy,
+                "delete": self._delete,
+                "move": self._move,
+                "command": self._command,
+            }[deed]()
+        except InvalidParameterError as error:
+            return Watch(deed, says=error.message)
+
+    def _set(self) -> Watch:
+        event = self._event
+        found = self._found(event.target)
+        wanted, unread = self._wanted(found.classes, event.named)
+        kind, ident = self._ident(found)
+        watch = Watch("set", kind, event.target, ident, None, wanted=wanted, unread=unread)
+        columns = self._columns(found.classes, wanted, linked(event.app, kind))
+        if not wanted:
+            return replace(watch, says=f"{', '.join(unread)} cannot be read back")
+        if found.selectable:
+            if ident is None:
+                return replace(watch, says="objects without an id are not read back together")
+            bare = unfiltered(event.target)
+            first = self._read("list", event.target, columns=columns)
+            first = replace(first, id_column=property_term(ident), limit=MOST)
+            then = self._read("columns", (*bare, Seen("id")), columns=columns)
+            return replace(watch, many=True, around=Around((first,), (then,), seen=True))
+        mine = self._with(ident, columns)
+        before = self._read("columns", event.target, columns=mine)
+        after = self._again(event.target, ident)
+        name = next((row.value for row in wanted if row.term == "name"), None)
+        if after and isinstance(after[-1], ByName) and isinstance(name, str):
+            after = (*after[:-1], ByName(name))
+        seen = bool(after) and isinstance(after[-1], Seen)
+        around = Around((before,), (self._read("columns", after, columns=mine),), seen)
+        return replace(watch, around=around)
+
+    def _make(self) -> Watch:
+        named = dict(self._event.named)
+        term = class_named(str(named.get("new")), self._tables)
+        given = named.get("withProperties")
+        fields = given.fields if isinstance(given, RecordValue) else ()
+        if term is None:
+            return Watch("make", says="the class of the new object is not known")
+        wanted, unread = self._wanted((term,), fields)
+        watch = Watch("make", term, wanted=wanted, unread=unread, ident=self._ident_of(term))
+        return replace(watch, around=Around((), self._new(watch)))
+
+    def _copy(self) -> Watch:
+        found, *others = self._direct()
+        if others or found.selectable:
+            return Watch("copy", says="several copies in one call are not read back")
+        kind, ident = self._ident(found)
+        watch = Watch("copy", kind, found.steps, ident)
+        return replace(watch, around=Around((), self._new(watch)))
+
+    def _new(self, watch: Watch) -> tuple[Event, ...]:
+        """Return what reads a new object: all of it in one event, and how much it holds."""
+        tables, made = self._tables, (Seen("made"),)
+        parts = [
+            self._read("count", (*made, Every(elements_term(term, tables))))
+            for term in parts_of(watch.kind, tables)
+        ]
+        reads = [self._whole(watch.kind, made), *parts]
+        if self._event.raw is None:
+            return tuple(read for read in reads if read.raw is None)
+        raw = (sent_raw(read, tables, self._seconds) for read in reads)
+        return tuple(filter(None, raw))
+
+    def _delete(self) -> Watch:
+        found, *others = self._direct()
+        kind, ident = self._ident(found)
+        known = effect_of(self._event.code, self._event.app, kind, self._tables)
+        if others:
+            return self._gone(found, others, known)
+        if found.selectable:
+            watch = Watch("delete", kind, found.steps, many=True, known=known)
+            count = self._read("count", found.steps)
+            return replace(watch, around=Around((count,), (count,)))
+        container = container_of(kind, self._tables)
+        watch = Watch("delete", kind, found.steps, ident, container, known=known)
+        again = self._again(found.steps, ident)
+        if ident is None or (again == found.steps and isinstance(found.steps[-1], ByIndex)):
+            return replace(watch, says="it has no id by which it could be looked for")
+        mine = self._with(ident, self._where(container))
+        before = [self._read("columns", found.steps, columns=mine)]
+        if not known.get("trash") or known.get("by"):
+            before.append(self._whole(kind, found.steps))
+        after = self._read("columns", again, columns=mine)
+        return replace(watch, around=Around(tuple(before), (after,), isinstance(again[-1], Seen)))
+
+    def _gone(
+        self, first: Reference, others: Sequence[Reference], known: Mapping[str, Any]
+    ) -> Watch:
+        """Return the watch of deleting several objects that are each named by id or name."""
+        things = [first, *others]
+        kind, ident = self._ident(first)
+        watch = Watch("delete", kind, first.steps, known=known)
+        stable = all(isinstance(one.steps[-1], ById | ByName) for one in things)
+        if ident is None or not stable or len(things) > MOST:
+            return replace(watch, says="several objects are looked for by their ids alone")
+        reads = tuple(
+            self._read("columns", one.steps, columns=self._with(ident, ())) for one in things
+        )
+        return replace(watch, around=Around((), reads))
+
+    def _move(self) -> Watch:
+        event, tables = self._event, self._tables
+        found, *others = self._direct()
+        kind, ident = self._ident(found)
+        if others or found.selectable or ident is None:
+            return Watch("move", kind, says="only one object with an id or a name is looked for")
+        container = container_of(kind, tables)
+        watch = Watch("move", kind, found.steps, ident, container)
+        mine = self._with(ident, self._where(container))
+        by: Literal["id", "name"] = "id" if is_id(ident) else "name"
+        there = self._collection(dict(event.named).get("to"), kind)
+        reads = [self._read("columns", self._again(found.steps, ident), columns=mine)]
+        made = self._read("columns", (Seen("made"),), columns=mine)
+        form = made if event.raw is None else sent_raw(made, tables, self._seconds)
+        reads.append(form or made)
+        if there:
+            reads.append(self._read("columns", (*there, Seen(by)), columns=mine))
+        before = self._read("columns", found.steps, columns=mine)
+        return replace(watch, around=Around((before,), tuple(reads), seen=True))
+
+    def _command(self) -> Watch:
+        event, tables = self._event, self._tables
+        things = self._direct(several=False)
+        kind, ident = self._ident(things[0]) if things else ("", None)
+        known = effect_of(event.code, event.app, kind, tables)
+        target = things[0].steps if things else ()
+        watch = Watch("command", kind, target, ident, known=known)
+        reader = AppReader(tables, strict=False)
+        if known.get("gone") and things and not things[0].selectable and ident is not None:
+            again, mine = self._again(target, ident), self._with(ident, ())
+            reads = [self._read("columns", one, columns=mine) for one in (target, again)]
+            around = Around((reads[0],), (reads[1],), isinstance(again[-1], Seen))
+            return replace(watch, around=around)
+        if wants := known.get("wants"):
+            found = reader.reference(known["of"]) if "of" in known else None
+            steps = found.steps if found else target
+            classes = found.classes if found else (kind,)
+            given = tuple((name, value) for name, value in wants.items())
+            wanted, _ = self._wanted(classes, given)
+            columns = self._columns(classes, wanted, ())
+            if wanted and (things or found):
+                read = self._read("columns", steps, columns=columns)
+                return replace(watch, wanted=wanted, around=Around((read,), (read,)))
+        if among := known.get("among"):
+            place = reader.reference(among)
+            term = place.classes[0] if place.classes else ""
+            row = self._ident_of(term)
+            same = [
+                prop for name in known["same"] for prop in find_properties((term,), name, tables)
+            ]
+            columns = tuple(Column(prop.term, property_term(prop)) for prop in same)
+            if row is not None and things:
+                ends = [
+                    self._read(
+                        "columns", (*place.steps, ByIndex(at)), columns=self._with(row, columns)
+                    )
+                    for at in (0, -1)
+                ]
+                first = self._read("columns", target, columns=columns)
+                return replace(watch, around=Around((first, *ends), tuple(ends)))
+        return replace(watch, says="its effect cannot be read back")
+
+    def _read(self, op: EventOp, target: tuple[Step, ...], **more: Any) -> Event:
+        event = self._event
+        read = Event(event.app, event.kind, op, "", target=target, writes=False, **more)
+        return sent_as(read, self._tables, self._seconds)
+
+    def _whole(self, kind: str, target: tuple[Step, ...]) -> Event:
+        columns = all_columns(kind, self._tables)
+        read = self._read("properties", target, columns=columns)
+        return without_secrets(read, self._tables, self._secrets)
+
+    def _found(self, steps: tuple[Step, ...]) -> Reference:
+        return AppReader(self._tables, strict=False).reference(steps_text(steps))
+
+    def _direct(self, *, several: bool = True) -> list[Reference]:
+        """Return the objects of the direct parameter.
+
+        Raises:
+            InvalidParameterError: It names none.
+        """
+        direct = self._event.direct
+        values = direct if isinstance(direct, tuple) else (direct,)
+        found = [self._found(one.steps) for one in values if isinstance(one, RefValue)]
+        if several and (not found or len(found) != len(values)):
+            raise InvalidParameterError("what it names is not an object that can be read")
+        return found
+
+    def _ident(self, found: Reference) -> tuple[str, Property | None]:
+        kind = found.classes[0] if found.classes else ""
+        return kind, self._ident_of(kind) if kind and kind != APPLICATION else None
+
+    def _ident_of(self, kind: str) -> Property | None:
+        for row in (id_property(kind, self._tables), self._tables.find_property(kind, "name")):
+            if row is not None and "r" in row.access and not self._is_secret(row.jxa):
+                return row
+        return None
+
+    def _is_secret(self, jxa: str) -> bool:
+        return secret_property(jxa, self._tables, self._secrets)
+
+    def _wanted(
+        self, classes: tuple[str, ...] | None, given: Sequence[tuple[str, Value]]
+    ) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
+        """Return what values should be, and the properties of which it cannot be seen."""
+        wanted: list[Wanted] = []
+        unread: list[str] = []
+        for name, value in given:
+            rows = find_properties(classes, name, self._tables)
+            term = rows[0].term if rows else name.word if isinstance(name, Term) else name
+            kind = " | ".join(dict.fromkeys(row.type for row in rows)) or "any"
+            if self._is_secret(name) or not (rows and any("r" in row.access for row in rows)):
+                unread.append(term)
+            else:
+                wanted.append(Wanted(term, kind, answered(value)))
+        return tuple(wanted), tuple(unread)
+
+    def _columns(
+        self,
+        classes: tuple[str, ...] | None,
+        wanted: Sequence[Wanted],
+        more: Sequence[str],
+    ) -> tuple[Column, ...]:
+        names = dict.fromkeys((*(row.term for row in wanted), *more))
+        rows = (find_properties(classes, name, self._tables) for name in names)
+        return tuple(Column(row[0].term, property_term(row[0])) for row in rows if row)
+
+    def _with(self, ident: Property | None, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        """Return columns with that of the id first, once."""
+        if ident is None:
+            return columns
+        first = Column(ident.term, property_term(ident))
+        return (first, *(column for column in columns if column != first))
+
+    @staticmethod
+    def _where(container: Property | None) -> tuple[Column, ...]:
+        return (Column(container.term, property_term(container)),) if container else ()
+
+    def _again(self, steps: tuple[Step, ...], ident: Property | None) -> tuple[Step, ...]:
+        """Return how an object is found again in the same exchange."""
+        last = steps[-1] if steps else None
+        if ident is None or last is None or isinstance(last, ById | Go):
+            return steps
+        if not is_id(ident):
+            return steps
+        bare = unfiltered(steps[:-1])
+        return (*bare, Seen("id")) if bare and isinstance(bare[-1], Every) else steps
+
+    def _collection(self, to: Value | None, kind: str) -> tuple[Step, ...]:
+        """Return the collection that a place to move to stands for; none where it is not known."""
+        if not isinstance(to, RefValue):
+            return ()
+        steps = to.steps
+        if steps and isinstance(steps[-1], Boundary):
+            steps = steps[:-2] if steps[-1].place in ("before", "after") else steps[:-1]
+        found = self._found(steps)
+        if found.selectable:
+            return steps
+        if found.classes and contains(found.classes, kind, self._tables):
+            return (*steps, Every(elements_term(kind, self._tables)))
+        return ()

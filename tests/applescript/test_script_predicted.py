@@ -1,0 +1,236 @@
+"""What a JavaScript sends is what was predicted: made programs run in the simulator."""
+
+import os
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from iac_applescript.analysis.analyser import Analyser, Asked
+from iac_applescript.running import mediated
+from iac_runtime.tool import LEVELS
+from iac_runtime.tools.catalogue import Catalogue
+from iac_simulator.simulator import Simulator
+from iac_simulator.values import SentEvent
+
+EXAMPLES = 20_000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else 200
+APPS = ("finder", "music", "notes", "safari", "standard_additions")
+READS = ("coregetd", "corecnte", "coredoex")
+
+_HIDES = """
+(#)|[#][0]|({a: #}).a|(() => #)()|(function () { return # })()|((x) => x)(#)|(1 ? # : 2)|(0, #)
+[#].map(x => x)[0]|[#].find(() => true)|(({a}) => a)({a: #})|(([a]) => a)([#])|[...[#]][0]
+Array.from([#])[0]|(null ?? #)|[#].concat([])[0]|((o) => o?.a)({a: #})
+new Map([["k", #]]).get("k")|((...r) => r[0])(#)|({...{a: #}}).a|((a, ...[b]) => b)(1, #)
+(() => { try { throw # } catch (x) { return x } })()|(() => { for (const x of [#]) return x })()
+(() => { let x; x = #; return x })()|(() => { var o = {}; o["k"] = #; return o.k })()
+(class { static f() { return # } }).f()|({get a() { return # }}).a|[#].reduce((a, b) => b)
+[1, #].reduce((a, b) => b)|Object.values({a: #})[0]|Object.entries({a: #})[0][1]|[[#]].flat()[0]
+((a, b = a) => b)(#)|[null, #].pop()|[#].slice(0)[0]|[["k", #]].map(([k, v]) => v)[0]
+Object.fromEntries([["a", #]]).a|(({a: {b}}) => b)({a: {b: #}})|[#].filter(() => true)[0]
+(() => { const {["k"]: x} = {k: #}; return x })()|(() => { const [, x] = [1, #]; return x })()
+({a: {b: #}}).a.b|({a: #})["a"]|({f(x) { return x }}).f(#)|[#, 1].sort(() => 0)[0]|[#].at(-1)
+(() => { let r; [#].forEach(x => { r = x }); return r })()|(() => { const s = []; s.push(#); return s[0] })()
+(function f(n) { return n ? f(n - 1) : # })(2)|(() => { switch (1) { case 1: return # } })()
+new (class { constructor() { this.x = # } })().x|({set a(x) { this.b = x }, b: #}).b
+"""  # noqa: E501
+HIDES = tuple(part for line in _HIDES.splitlines() for part in line.split("|") if "#" in part)
+SPELLS = (
+    '"K"', "`K`", '["K1", "K2"].join("")', '"K1" + "K2"', '"xK".slice(1)', '`K1${"K2"}`',
+    '"K".concat("")', 'Object.keys({"K": 1})[0]', '"K,a".split(",")[0]', '"KX".replace("X", "")',
+    'JSON.parse(\'"K"\')', '"K2".replace(/^/, "K1")', 'decodeURI("K")', 'String("K")',
+)  # fmt: skip
+OBJECTS = {
+    "Finder": ("A.home", "A.desktop.files[0]", "A.desktop.folders[0]", "A.windows[0]", "A.trash"),
+    "Music": ("A.currentTrack()", "A.playlists[0].tracks[0]", "A.playlists[0]"),
+    "Notes": ("A.notes[0]", "A.folders[0]", "A.accounts[0].folders[0].notes[0]"),
+    "Safari": ("A.documents[0]", "A.windows[0].tabs[0]"),
+}
+MEMBERS = (
+    *("name", "id", "activate", "count", "exists", "name", "id", "play", "reveal", "duplicate"),
+    *("close", "move", "make", "open", "show", "select", "comment", "rating", "index", "url"),
+    *("delete", "quit", "empty", "restart", "doShellScript", "doJavaScript", "body"),
+)
+USES = (
+    "O[K]()", "O.M()", "const f = O.M; f()", "const {M: f} = O; f()", "O[K](R)", "O.M(R)",
+    "O.M = V", "O[K] = V", "[O.M] = [V]", "({a: O.M} = {a: V})",
+    "O.M += V", "for (O.M of [V]) {}", "A[K]()", "A.M()", "A.M(O)", "A[K](O)",
+    "[O].map(o => o.M())",
+    "[K].forEach(k => O[k]())", "const g = (o, k) => o[k](); g(O, K)", "O?.[K]?.()", "O.M``",
+    "O[K].call(O)", "new O.M()", "A.includeStandardAdditions = true; A.M(V)",
+    "const p = {k: K}; for (const q in {M: 1}) O[q]()", "A.Folder({name: V}).make()",
+)  # fmt: skip
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Return a program that does one or more things to an app in ways that hide them."""
+
+    def hidden(text: str) -> str:
+        for _ in range(max(0, draw(st.integers(-2, 2)))):
+            text = draw(st.sampled_from(HIDES)).replace("#", text, 1)
+        return text
+
+    def spelled(word: str) -> str:
+        how = draw(st.sampled_from(SPELLS))
+        half = len(word) // 2
+        parts = (("K1", word[:half]), ("K2", word[half:]), ("K", word))
+        for key, part in parts:
+            how = how.replace(key, part)
+        return hidden(how)
+
+    app = draw(st.sampled_from(sorted(OBJECTS)))
+    name = draw(st.sampled_from((f'"{app}"',) * 6 + (spelled(app),)))
+    asked = f"Application({name})"
+    lines = [f"const a = {draw(st.sampled_from((hidden(asked), asked)))};"]
+    for _ in range(draw(st.integers(1, 2))):
+        member = draw(st.sampled_from(MEMBERS))
+        made = {
+            "O": hidden(draw(st.sampled_from(OBJECTS[app]))), "A": "a", "K": spelled(member),
+            "M": member, "R": hidden("{}"), "V": hidden('"x"'),
+        }  # fmt: skip
+        use = "".join(made.get(part, part) for part in _parts(draw(st.sampled_from(USES))))
+        around = draw(st.sampled_from(("{ # }", "try { # } catch (e) {}", "(() => { # })();")))
+        lines.append(around.replace("#", use.replace("A.", "a."), 1))
+    return "\n".join(lines)
+
+
+def _parts(use: str) -> list[str]:
+    """Return a use cut at the letters that stand for something."""
+    found, word = [], ""
+    for place, char in enumerate(use):
+        alone = not (use[place + 1 : place + 2].isalpha() or use[place - 1 : place].isalpha())
+        if char in "OAKMRV" and alone:
+            found += [word, char]
+            word = ""
+        else:
+            word += char
+    return [*found, word]
+
+
+class Levels:
+    """What each event needs by the dictionaries."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.tables = {app: catalogue.tables(catalogue.apps[app]) for app in APPS}
+        self.of: dict[tuple[str, str], str] = {}
+        for tables in self.tables.values():
+            for tool in tables.tools.values():
+                if tool.op == "command" and not tool.bind:
+                    self.of[tables.app.id, tool.event] = tool.level
+
+    def level(self, event: SentEvent) -> str:
+        if event.event in ("coredelo", "aevtquit"):
+            return "DANGEROUS"
+        if event.event in READS:
+            return "SAFE"
+        return self.of.get((event.app, event.event), "MODIFY")
+
+
+@pytest.fixture(scope="module")
+def levels(catalogue: Catalogue) -> Levels:
+    return Levels(catalogue)
+
+
+@pytest.fixture(scope="module")
+def simulator(levels: Levels) -> Simulator:
+    return Simulator(list(levels.tables.values()))
+
+
+def sent(simulator: Simulator, script: str, asked: Asked) -> tuple[list[SentEvent], str]:
+    """Return what a script sends behind the bridge, and what osascript complains of."""
+    simulator.events.clear()
+    argv = ["osascript", "-l", "JavaScript", "-"]
+    done = simulator(argv, mediated(script, asked).encode(), 5)
+    return list(simulator.events), done.stderr.decode()
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(script=programs())
+def test_nothing_is_sent_above_what_was_predicted(
+    script: str, analyser: Analyser, levels: Levels, simulator: Simulator
+) -> None:
+    found = analyser.analyse(script, "javascript")
+    assert found.asked is not None
+    if found.level == "DANGEROUS":
+        nothing = Asked(tuple(OBJECTS), (), (), open=False, code=False, bridge=False)
+        events, _ = sent(simulator, script, nothing)
+        assert all(event.event in READS for event in events), script
+        return
+    events, complaint = sent(simulator, script, found.asked)
+    assert "was not approved" not in complaint, script
+    for event in events:
+        needed = levels.level(event)
+        assert LEVELS.index(needed) <= LEVELS.index(found.level), (event, script)
+        assert event.app in found.targets or event.app not in levels.tables, (event, script)
+        if event.event not in READS:
+            done = [row for row in found.effects if row.app == event.app and row.verb != "read"]
+            assert done or needed == "SAFE", (event, found.effects, script)
+
+
+@pytest.mark.parametrize(
+    ("script", "refused"),
+    [
+        ('Application("Finder").quit()', "quit"),
+        ('Application("Mail").name()', "Application(Mail)"),
+        ('Application("Finder").home.name = "x"', "setting name"),
+        ('const a = Application.currentApplication(); a.doShellScript("id")', "doShellScript"),
+        ('eval("1")', "eval"),
+        ('(() => {}).constructor("return 1")()', "Function"),
+        ('(async () => {}).constructor("return 1")()', "Function"),
+        ("$.NSTemporaryDirectory()", "$"),
+        ('ObjC.import("Foundation")', "ObjC"),
+        ('try { Application("Finder").quit() } catch (e) {} Application("Finder").name()', "quit"),
+        ('Reflect.apply(Application("Finder").quit, null, [])', "quit"),
+        ('Application("Finder").home["de" + "lete"]()', "delete"),
+        (
+            "Set.prototype.has = WeakMap.prototype.has = Array.prototype.at = () => true;"
+            "Application('Finder').quit()",
+            "quit",
+        ),
+        ("function run() { return Application('Finder') } run().quit()", "quit"),
+        (
+            "var own = 0; function run() { return own++ ? Application('Finder') : run().quit() }",
+            "quit",
+        ),
+        ("for (const k of ['quit']) [Application('Finder')].map((a) => a[k]())", "quit"),
+    ],
+)
+def test_what_was_not_approved_ends_the_script(
+    simulator: Simulator, script: str, refused: str
+) -> None:
+    asked = Asked(("Finder",), ("name",), (), open=False, code=False, bridge=False)
+    events, complaint = sent(simulator, script, asked)
+    assert f"{refused} was not approved" in complaint
+    assert all(event.event in READS for event in events)
+
+
+@pytest.mark.parametrize(
+    ("script", "printed"),
+    [
+        ('Application("Finder").home', 'Application("Finder").home'),
+        ('"use strict"; [Application("Finder").home, 1]', '[Application("Finder").home, 1]'),
+        ('function run() { return Application("Finder").home.name() }', '"me"'),
+        ("let a = 1", ""),
+        ("#!/usr/bin/osascript\n1 + 1;", "2"),
+        ('Application("Finder").home.name() // the end', '"me"'),
+        ('JSON.stringify({a: [null, new Date(0), Path("/x").toString()]}) ; ', None),
+        ('Application("Finder") instanceof ObjectSpecifier', None),
+        ('Automation.getDisplayString(Application("Finder").home)', None),
+        ('ObjectSpecifier.classOf(Application("Finder").home)', None),
+        ('"name" in Application("Finder").home', None),
+        ('Application("Finder").windows.whose({name: "x"}).length', None),
+        ("throw new Error('x')", None),
+    ],
+)
+def test_the_bridge_changes_nothing_of_what_was_approved(
+    simulator: Simulator, analyser: Analyser, script: str, printed: str | None
+) -> None:
+    asked = analyser.analyse(script, "javascript").asked
+    assert asked is not None
+    argv = ["osascript", "-l", "JavaScript", "-s", "s", "-"]
+    plain, held = (simulator(argv, text.encode(), 5) for text in (script, mediated(script, asked)))
+    assert held.stdout == plain.stdout
+    assert held.stderr == plain.stderr
+    if printed is not None and printed != '"me"':
+        assert plain.stdout.decode().strip() == printed

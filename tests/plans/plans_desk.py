@@ -1,0 +1,73 @@
+"""A gate on simulated apps, with the tools of plans."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import added_tools
+from iac_simulator import Simulator
+
+ROOT = Path(__file__).parent.parent.parent
+CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
+ASKED = Requester("Claude", ("client",))
+
+
+class Desk:
+    """A gate on a simulated Mac; questions are kept, and answered with yes."""
+
+    def __init__(self, state: Any = None, policy: str = "", **more: Any) -> None:
+        parsed = parse_policy(policy)
+        tables = [CATALOGUE.tables(app) for app in CATALOGUE.apps.values()]
+        self.simulator = Simulator(tables, state)
+        self.gate = Gate(
+            CATALOGUE,
+            Executor(self.simulator),
+            home="/Users/me",
+            permissions=Permissions(parsed, read_settings(Flags(), {}, parsed), home="/Users/me"),
+            added=added_tools,
+            **more,
+        )
+        self.questions: list[str] = []
+
+    def ask(self, tool: str, **arguments: Any) -> Any:
+        return self.gate.call(Call(tool, arguments, ASKED))
+
+    def answer(self, asked: Asks, tool: str, **arguments: Any) -> Any:
+        self.questions.append(asked.question.text)
+        return self.gate.call(Call(tool, arguments, ASKED, token=asked.token, verdict="once"))
+
+    def run(self, tool: str, **arguments: Any) -> Any:
+        outcome = self.ask(tool, **arguments)
+        while isinstance(outcome, Asks):
+            outcome = self.answer(outcome, tool, **arguments)
+        assert isinstance(outcome, Done), outcome
+        return outcome.value
+
+    def meanwhile(self, tool: str, **arguments: Any) -> None:
+        """Change the world behind the gate's back."""
+        other = Gate(CATALOGUE, Executor(self.simulator), "DANGEROUS", home="/Users/me")
+        assert isinstance(other.call(Call(tool, arguments)), Done)
+
+    def before_each(self, look: Callable[[Any], None]) -> None:
+        """Have `look` called with each request before it is sent."""
+        execute = self.gate.executor.execute
+
+        def first(event: Any, **more: Any) -> Any:
+            look(event)
+            return execute(event, **more)
+
+        self.gate.executor.execute = first  # type: ignore[method-assign]
+
+    def plan(self, program: str) -> Any:
+        return self.run("run_plan", program=program)["result"]
+
+    def read(self, tool: str, **arguments: Any) -> Any:
+        return json.loads(json.dumps(self.run(tool, **arguments)))

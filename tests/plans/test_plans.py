@@ -1,0 +1,263 @@
+"""Plans: checked, rehearsed, asked about once, held against their table, kept by name."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from plans_desk import CATALOGUE, ROOT, Desk
+
+from iac_base.errors import CallRefusedError, InvalidParameterError, SetupError, ToolError
+from iac_mcp.cli.main import cli
+from iac_plans.check import signatures
+from iac_plans.performing import PlanStoppedError
+from iac_plans.store import pinned_tools, plans
+from iac_runtime.gate.plans import Asks, Done
+from iac_runtime.serve.front import INSTRUCTIONS, PLANS, identity
+
+FLAG = """
+for row in mail.list("message", of="inbox", properties=["subject", "read status"]):
+    if not row["read status"]:
+        mail.set(row["ref"], properties={"flagged status": True})
+"""
+FLAGGED = {"element": "message", "of": "inbox", "where": {"flagged status": True}}
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ('notes.list("nte")', 'line 1: "nte" is no name here. Nearest: note'),
+        ("mail.lst()", "line 1: Module mail has no member lst"),
+        ('mail.list("message", off=1)', "line 1: Argument off does not match"),
+        (
+            'x = 1\nmail.set("m", properties={"read staus": True})',
+            "line 2: mail has no .*Nearest: read status",
+        ),
+        ("import os", "line 1: a plan imports nothing"),
+        ('mail.count("message") + "a"', "line 1: Operator . is not supported"),
+        ("mail._x", "line 1: a plan has no attribute _x"),
+        ("def f(", "line 1: .* was never closed"),
+    ],
+)
+def test_what_is_wrong_with_a_program_is_a_line_each(desk: Desk, program: str, says: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"The plan was not run:\n{says}"):
+        desk.ask("run_plan", program=program)
+    assert desk.simulator.events == []
+
+
+def test_reading_asks_nothing_and_gives_back_the_result_alone(desk: Desk) -> None:
+    rows = 'mail.list("message", of="inbox", properties=["subject"])'
+    subjects = desk.plan(f'[row["subject"] for row in {rows}][:1]')
+    assert subjects == ["Lunch on Thursday?"]
+    assert desk.questions == []
+
+
+def test_one_question_shows_every_change_and_the_run_makes_them(desk: Desk) -> None:
+    before = desk.read("mail_count", **FLAGGED)
+    assert desk.plan(FLAG) is None
+    (question,) = desk.questions
+    one, two, three, *_ = question.splitlines()
+    assert one == "Claude wants to run a plan: change message in Mail (2):"
+    assert '"Lunch on Thursday?"' in two
+    assert "It sets flagged status to true" in three
+    assert desk.read("mail_count", **FLAGGED) != before
+
+
+def test_a_rehearsal_changes_nothing_and_answers_with_the_table(desk: Desk) -> None:
+    state = desk.simulator.state()
+    found = desk.run("rehearse_plan", program=FLAG)
+    (row,) = found["effects"]
+    assert (row["does"], row["count"], found["level"]) == ("change message in Mail", 2, "MODIFY")
+    assert row["values"] == {"flagged status": [True]}
+    assert desk.simulator.state() == state
+    assert desk.questions == []
+
+
+def test_what_the_plan_makes_is_used_and_shown_by_the_call_that_makes_it(desk: Desk) -> None:
+    made = desk.plan("""
+note = notes.make_note("Milk")
+notes.set(note, properties={"body": "Two bottles"})
+notes.get(note, properties=["plaintext"])
+""")
+    assert "Two bottles" in made["plaintext"]
+    assert "the note that call 1 makes" in desk.questions[0]
+
+
+def test_what_lies_deeper_in_an_app_is_made_and_used_too(desk: Desk) -> None:
+    said = desk.plan("""
+start = datetime(2026, 3, 6, 9, tzinfo=timezone.utc)
+times = {"start date": start, "end date": start + timedelta(hours=1)}
+tea = {"summary": "Tea", **times}
+event = calendar.make("event", properties=tea, at='calendars["Home"].events')
+calendar.set(event, properties={"location": "Garden"})
+calendar.get(event, properties=["summary", "location"])
+""")
+    assert said == {"summary": "Tea", "location": "Garden"}
+    with pytest.raises(InvalidParameterError, match="names an object by its place"):
+        desk.plan('made = reminders.make("list")\nreminders.move("reminders[0]", to=made)')
+
+
+def test_a_rehearsal_sees_what_it_changed(desk: Desk) -> None:
+    found = desk.run(
+        "rehearse_plan",
+        program="""
+first, second, *_ = reminders.list("reminder", properties=["name", "completed"])
+reminders.set(first["ref"], properties={"completed": True})
+reminders.delete(second["ref"])
+rows = reminders.list("reminder", properties=["name", "completed"])
+[rows[0]["completed"], rows[1]["name"] == second["name"]]
+""",
+    )
+    assert found["result"] == [True, False]
+
+
+def test_a_change_of_the_world_before_the_answer_is_never_acted_on(desk: Desk) -> None:
+    asked = desk.ask("run_plan", program=FLAG)
+    assert isinstance(asked, Asks)
+    one = desk.read("mail_list", element="message", of="inbox", limit=1)[0]["ref"]
+    desk.run("mail_set", target=one, properties={"read status": True})
+    refused = desk.answer(asked, "run_plan", program=FLAG)
+    assert not isinstance(refused, Done)
+    assert desk.read("mail_get", target=one, properties=["flagged status"]) == {
+        "flagged status": False
+    }
+
+
+def test_beyond_its_table_a_plan_stops_and_says_how_far_it_came(desk: Desk) -> None:
+    asked = desk.ask("run_plan", program=FLAG)
+    assert isinstance(asked, Asks)
+    read = desk.read("mail_list", element="message", of="inbox", where={"read status": True})
+    lists = []
+
+    def between(event: Any) -> None:
+        """After the last rehearsal, before the run reads, one more comes to be unread."""
+        lists.extend([event] if event.op == "list" else [])
+        if event.op == "list" and len(lists) == 2:
+            desk.meanwhile("mail_set", target=read[0]["ref"], properties={"read status": False})
+
+    desk.before_each(between)
+    with pytest.raises(PlanStoppedError, match="would go beyond its table") as stopped:
+        desk.answer(asked, "run_plan", program=FLAG)
+    facts = stopped.value.facts()
+    assert len(facts["done"]) == 1
+    assert "Lunch" in facts["done"][0]
+    assert len(facts["not_done"]) == 1
+    assert facts["undo"]
+
+
+def test_a_policy_that_denies_a_call_of_a_plan_refuses_it_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path))
+    desk = Desk(policy='[[deny]]\ntool = "notes_delete"')
+    refused = desk.ask("run_plan", program='notes.make_note("a")\nnotes.delete("notes[0]")')
+    assert "call 2 of 2" in refused.reason
+    assert not [event for event in desk.simulator.events if event.code == "corecrel"]
+    with pytest.raises(CallRefusedError, match="denies it"):
+        Desk(policy='[[deny]]\ntool = "run_plan"').ask("run_plan", program=FLAG)
+
+
+def test_limits_end_a_program(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("iac_plans.rehearse.CALLS", 5)
+    with pytest.raises(ToolError, match="at most 5 calls"):
+        desk.ask("run_plan", program="for i in range(6):\n    notes.make_note(str(i))")
+    with pytest.raises(ToolError, match="is text, numbers"):
+        desk.ask("run_plan", program="10**400")
+
+
+def test_without_the_sandbox_a_plan_says_how_to_get_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    with pytest.raises(SetupError, match=r"get it with: pip install 'iac-for-mac\[plans\]'"):
+        desk.ask("run_plan", program="1")
+
+
+def test_instructions_name_plans_where_they_are_listed() -> None:
+    assert identity("search").instructions == INSTRUCTIONS
+    assert identity("search,plans").instructions == INSTRUCTIONS + PLANS
+    assert len(PLANS) / 4 <= 60
+
+
+def test_a_signature_is_in_the_form_of_a_program() -> None:
+    (said,) = signatures(CATALOGUE, ("notes_make_note",))
+    assert said == (
+        "notes.make_note(name: str, *, body: str | None=None, folder: Ref | None=None) -> Ref"
+    )
+
+
+KEPT = '''from typing import Literal
+
+from iac_tools import mail
+
+
+def flag_from(sender: str, limit: int = 20) -> int:
+    """Flag the messages of a sender."""
+    rows = mail.list("message", of="inbox", properties=["sender"], limit=limit)
+    found = [row for row in rows if sender in row["sender"]]
+    for row in found:
+        mail.set(row["ref"], properties={"flagged status": True})
+    return len(found)
+'''
+
+
+def test_a_kept_plan_is_listed_shown_run_pinned_and_removed(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "flagging.py"
+    file.write_text(KEPT)
+
+    def said(*words: str) -> str:
+        return CliRunner().invoke(cli, ["plans", *words], catch_exceptions=False).output
+
+    assert said("add", "--pin", str(file)) == "flag_from is kept, and listed as a tool.\n"
+    team = tmp_path / "tools" / "plans"
+    team.mkdir(parents=True)
+    (team / "team.py").write_text(KEPT.replace("flag_from", "flag_all_from"))
+    assert plans([team.parent]).keys() == {"flag_from", "flag_all_from"}
+    assert said("list") == "* flag_from(sender, limit)  Flag the messages of a sender.\n"
+    assert said("show", "flag_from") == KEPT
+    found = desk.run("run_plan", plan="flag_from", arguments={"sender": "ines@"})
+    assert (found["result"], found["changes"]) == (1, 1)
+    with pytest.raises(InvalidParameterError, match='"sender" must be given'):
+        desk.ask("run_plan", plan="flag_from")
+    (tool,) = pinned_tools()
+    assert (tool.name, tool.input["required"]) == ("plan_flag_from", ["sender"])
+    asked = desk.gate.call(_call(tool.name, sender="tom@"), tool=tool)
+    assert isinstance(asked, Asks)
+    assert "change message in Mail (1)" in asked.question.text
+    assert said("remove", "flag_from") == "flag_from is removed.\n"
+    assert said("list") == ""
+
+
+def _call(tool: str, **arguments: Any) -> Any:
+    from plans_desk import ASKED
+
+    from iac_runtime.gate.plans import Call
+
+    return Call(tool, arguments, ASKED)
+
+
+def test_a_plan_with_faults_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+    file = tmp_path / "wrong.py"
+    file.write_text(KEPT.replace("flagged status", "flaged status"))
+    with pytest.raises(InvalidParameterError, match="Nearest: flagged status"):
+        CliRunner().invoke(cli, ["plans", "add", str(file)], catch_exceptions=False)
+    file.write_text(KEPT.replace("sender: str", "sender"))
+    with pytest.raises(SetupError, match="sender needs a type"):
+        CliRunner().invoke(cli, ["plans", "add", str(file)], catch_exceptions=False)
+
+
+PAGE = (ROOT / "docs" / "plans.md").read_text("utf-8")
+TASKS = re.findall(r"^## \d\. (.*?)\n.*?```python\n(.*?)```.*?```json\n(.*?)```", PAGE, re.S | re.M)
+
+
+@pytest.mark.parametrize(("title", "program", "answer"), TASKS, ids=[row[0] for row in TASKS])
+def test_the_worked_tasks_answer_as_the_page_says(
+    desk: Desk, title: str, program: str, answer: str
+) -> None:
+    assert len(TASKS) == 5
+    assert desk.plan(program) == json.loads(answer), title
+    assert len(desk.questions) <= 1

@@ -1,0 +1,138 @@
+"""The world changes between rehearsal and run: a plan never acts beyond the table it showed."""
+
+import contextlib
+from typing import Any, Final
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from plans_desk import Desk
+
+from iac_base.errors import ToolError
+from iac_runtime.gate.plans import Asks
+
+HOME: Final = "accounts[0].folders[0]"
+READ: Final = f'rows = notes.list("note", of="{HOME}", properties=["name", "plaintext"])\n'
+PROGRAMS: Final = (
+    # By the reference of a row; what is written comes from what was read.
+    READ
+    + """
+for row in rows:
+    if row["name"] < "m":
+        notes.set(row["ref"], properties={"body": "seen " + row["name"]})
+    else:
+        notes.delete(row["ref"])
+""",
+    # By place: what lies there may be another object by then.
+    READ
+    + f"""
+for at in range(len(rows) - 1, -1, -1):
+    if rows[at]["name"] < "m":
+        notes.delete(f"{HOME}.notes[{{at}}]")
+""",
+    # By place again and again, and something made of what is left.
+    f"""
+notes.delete("{HOME}.notes[0]")
+notes.delete("{HOME}.notes[0]")
+made = notes.make("note", properties={{"body": "of the plan"}}, at="{HOME}.notes")
+notes.set(made, properties={{"body": "of the plan, again"}})
+""",
+    # As many as there are.
+    READ
+    + f"""
+for row in rows:
+    notes.make("note", properties={{"body": "copy of " + row["name"]}}, at="{HOME}.notes")
+""",
+)
+NAMES: Final = st.sampled_from(["ada", "ben", "kim", "max", "zoe"])
+CHANGES: Final = st.tuples(
+    st.integers(0, 18), st.sampled_from(["name", "delete", "make"]), st.integers(0, 4), NAMES
+)
+
+
+class World(Desk):
+    """Notes, and what became of them by whom."""
+
+    def __init__(self, names: list[str]) -> None:
+        notes = [
+            {"id": f"n{at}", "name": name, "body": f"body {at}", "plaintext": f"body {at}"}
+            for at, name in enumerate(names)
+        ]
+        folder = {"id": "f", "name": "Notes", "notes": notes}
+        super().__init__({"notes": {"accounts": [{"id": "a", "name": "A", "folders": [folder]}]}})
+        self.foreign: set[str] = set()
+
+    @property
+    def notes(self) -> dict[str, dict[str, Any]]:
+        rows = self.simulator.state()["notes"]["accounts"][0]["folders"][0]["notes"]
+        return {row["id"]: row for row in rows}
+
+    def change(self, kind: str, at: int, name: str) -> None:
+        """Change the world as somebody else would."""
+        ids = list(self.notes)
+        if kind == "make":
+            made = {"element": "note", "properties": {"name": name}, "at": f"{HOME}.notes"}
+            self.meanwhile("notes_make", **made)
+            self.foreign |= self.notes.keys() - set(ids)
+        elif at < len(ids) and kind == "delete":
+            self.meanwhile("notes_delete", target=f'notes.byId("{ids[at]}")')
+            self.foreign.add(ids[at])
+        elif at < len(ids):
+            target = f'notes.byId("{ids[at]}")'
+            self.meanwhile("notes_set", target=target, properties={"name": name})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _state(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IAC_DATA", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
+@given(
+    st.sampled_from(PROGRAMS),
+    st.lists(NAMES, min_size=2, max_size=4, unique=True),
+    st.lists(CHANGES, min_size=1, max_size=3),
+)
+@settings(
+    suppress_health_check=[*HealthCheck],
+    # An exchange with a simulated app takes 13 ms, and an example has twenty of them.
+    max_examples=8 if settings.default.max_examples <= 200 else 2000,
+)
+def test_a_plan_never_acts_beyond_its_table(
+    program: str, names: list[str], changes: list[tuple[int, str, int, str]]
+) -> None:
+    world = World(names)
+    asked = world.ask("run_plan", program=program)
+    if not isinstance(asked, Asks):
+        return
+    before = world.notes
+    shown = {row["name"] for row in before.values() if f'"{row["name"]}"' in asked.question.text}
+    bodies = {row["id"]: f"seen {row['name']}" for row in before.values()}
+    made = asked.question.text.count(". make a note")
+    deletes = asked.question.text.count(". delete ")
+    seen = [0]
+
+    def between(_event: Any) -> None:
+        seen[0] += 1
+        for when, kind, at, name in changes:
+            if when == seen[0]:
+                world.change(kind, at, name)
+
+    for when, kind, at, name in changes:
+        if when == 0:
+            world.change(kind, at, name)
+    world.before_each(between)
+    ended = "stopped"
+    with contextlib.suppress(ToolError):
+        # A second question is about another world: it is not answered here.
+        ended = type(world.answer(asked, "run_plan", program=program)).__name__
+    event(ended)
+    after = world.notes
+    gone = before.keys() - after.keys() - world.foreign
+    new = after.keys() - before.keys() - world.foreign
+    assert len(gone) <= deletes
+    assert all(before[key]["name"] in shown for key in gone)
+    assert len(new) <= made
+    for key in before.keys() & after.keys():
+        assert after[key]["body"] in (before[key]["body"], bodies[key])
