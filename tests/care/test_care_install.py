@@ -275,51 +275,6 @@ def test_print_changes_nothing(run, home: Path, desktop: Path) -> None:
     assert not desktop.exists()
 
 
-COMMENTED = """// Mine.
-{
-  "theme": "dark", // as at home
-  /* the servers */
-  "ROOT": {
-    // one of a friend
-    "other": {"command": "x", "args": ["a", "b",]}, // keep
-  },
-}
-"""
-
-
-@pytest.mark.parametrize("client", ["cursor", "vscode", "zed", "gemini"])
-def test_comments_and_layout_stay(run, home: Path, client: str) -> None:
-    row = CLIENTS[client]
-    path = place(row, {"HOME": str(home)})
-    path.parent.mkdir(parents=True)
-    text = COMMENTED.replace("ROOT", row.root)
-    path.write_text(text)
-    assert run("install", client)[0] == 0
-    done = path.read_text()
-    assert installed_entry(row, path, "iac")
-    added = [line for line in done.splitlines() if line not in text.splitlines()]
-    assert [line for line in text.splitlines() if line not in done.splitlines()] == []
-    assert added[0] == '    "iac": {'
-    assert "has it already" in run("install", client)[1]
-    assert run("uninstall", client)[0] == 0
-    assert path.read_text() == text
-
-
-def test_toml_keeps_what_is_there(run, home: Path) -> None:
-    path = place(CLIENTS["codex"], {"HOME": str(home)})
-    path.parent.mkdir(parents=True)
-    text = '# Mine.\nmodel = "x"  # fast\n\n[mcp_servers.other]\ncommand = "y"\n'
-    path.write_text(text)
-    assert run("install", "codex")[0] == 0
-    assert path.read_text().startswith(text)
-    said = tomllib.loads(path.read_text())["mcp_servers"]
-    assert is_ours(said["iac"])
-    assert said["other"] == {"command": "y"}
-    assert "has it already" in run("install", "codex")[1]
-    assert run("uninstall", "codex")[0] == 0
-    assert path.read_text() == text
-
-
 def test_toml_says_the_same_whatever_is_in_the_texts() -> None:
     launch = Launch('/a "b"\\\x7f\u2028', ("-m", "\t\n"), {"A_B": "ü😀"})
     said = entry(CLIENTS["codex"], launch)

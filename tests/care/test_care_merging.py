@@ -1,6 +1,7 @@
 """Merging into a client's file as text: nothing else changes, and all can be taken back."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_mcp.setup.client_files import NotJsonError, entry_of, merged, servers_of, undone, without
+from iac_mcp.setup.clients import CLIENTS, Launch, install, installed_entry, uninstall
 
 ENTRY = {"command": "/usr/bin/python3", "args": ["-P", "-m", "iac_mcp", "serve"]}
 
@@ -189,3 +191,31 @@ def test_a_file_with_comments_keeps_them_and_is_given_back(text: str, again: boo
         assert servers_of(left, "s", "jsonc") == before
         assert left.count("// c") == text.count("// c")
         assert left.count("/* c") == text.count("/* c")
+
+
+COMMENTED = """// Mine.
+{
+  "theme": "dark", // as at home
+  /* the servers */
+  "ROOT": {
+    // one of a friend
+    "other": {"command": "x", "args": ["a", "b",]}, // keep
+  },
+}
+"""
+TOML = '# Mine.\nmodel = "x"  # fast\n\n[mcp_servers.other]\ncommand = "y"\n'
+
+
+@pytest.mark.parametrize("key", ["cursor", "vscode", "zed", "gemini", "codex"])
+def test_comments_and_layout_stay(tmp_path: Path, key: str) -> None:
+    client, path = CLIENTS[key], tmp_path / "settings"
+    text = TOML if client.form == "toml" else COMMENTED.replace("ROOT", client.root)
+    path.write_text(text)
+    launch = Launch("/usr/bin/python3", tuple(ENTRY["args"]))
+    assert install(client, path, "iac", launch).changed
+    assert installed_entry(client, path, "iac")
+    lines = path.read_text().splitlines()
+    assert [line for line in text.splitlines() if line not in lines] == []
+    assert not install(client, path, "iac", launch).changed
+    assert uninstall(client, path, "iac") == "as before"
+    assert path.read_text() == text

@@ -170,7 +170,7 @@ def by_door(call: NextCall | None, used: str, name: str) -> NextCall | None:
     return NextCall(door, {"name": call.tool, "arguments": call.arguments})
 
 
-class Calls:
+class CallMethod:
     """The method tools/call, on a gate with a catalogue.
 
     Args:

@@ -18,7 +18,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done, Refused
 from iac_runtime.gate.results import clean
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.calling import Calls, Method, Result, text_content
+from iac_runtime.serve.calling import CallMethod, Method, Result, text_content
 from iac_runtime.serve.deadline import PATIENCE, Peer
 from iac_runtime.serve.listing import Listings
 from iac_runtime.serve.messages import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
@@ -72,7 +72,7 @@ def methods_of(
         return Sources(catalogue, gate.read_only, partial(status_facts, status), call)
 
     return Methods(
-        Calls(gate, catalogue, status, patience),
+        CallMethod(gate, catalogue, status, patience),
         partial(_read, sources),
         partial(_prompt, lines),
         partial(_complete, sources),
