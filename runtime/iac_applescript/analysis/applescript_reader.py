@@ -9,6 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from iac_applescript.analysis import words as language
+from iac_applescript.analysis.applescript_names import (
+    OwnDeclarations,
+    declared,
+    labelled,
+    statements,
+)
 from iac_applescript.analysis.applescript_shapes import (
     asked_about,
     condition,
@@ -25,24 +31,11 @@ from iac_applescript.analysis.applescript_shapes import (
     text_after,
     word_at,
 )
-from iac_applescript.analysis.applescript_units import (
-    OwnDeclarations,
-    Unit,
-    WordScope,
-    declared,
-    labelled,
-    statements,
-    units_of,
-)
+from iac_applescript.analysis.applescript_units import Unit, WordScope, units_of
+from iac_applescript.analysis.command_rules import SPECIAL
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.statement_effects import effects_of, seen_by
-from iac_applescript.analysis.statement_rules import (
-    SAFE,
-    SPECIAL,
-    Scene,
-    judge_fields,
-    judge_set,
-)
+from iac_applescript.analysis.statement_rules import SAFE, Scene, judge_fields, judge_set
 from iac_applescript.analysis.texts import judge_applescript, phrases
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import UNSEEN

@@ -12,7 +12,8 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import Final
 
 from iac_applescript.analysis import words as language
-from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit
+from iac_applescript.analysis.applescript_names import OwnDeclarations
+from iac_applescript.analysis.applescript_units import Unit
 from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, JUDGED, PHRASES

@@ -5,22 +5,11 @@ from typing import Final
 
 from iac_applescript.analysis.findings import Findings
 from iac_applescript.analysis.javascript_tree import Node
-from iac_applescript.analysis.javascript_values import (
-    HOLE,
-    Args,
-    Site,
-    Value,
-    exact,
-    texts_of,
-)
+from iac_applescript.analysis.javascript_values import HOLE, Args, Site, Value, exact, texts_of
 from iac_applescript.analysis.statement_effects import ADDITIONS, effect_on, flows_of, verb_for
 from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import Find, TermUse, Use, Vocabulary
-from iac_applescript.analysis.words import (
-    HARMFUL_MEMBERS,
-    LEADS,
-    TOLD,
-)
+from iac_applescript.analysis.words import HARMFUL_MEMBERS, LEADS, TOLD
 from iac_runtime.policy.effects import Verb
 from iac_runtime.tool import Level, highest
 

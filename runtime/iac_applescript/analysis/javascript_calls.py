@@ -5,13 +5,7 @@ A function that nothing is seen to call may be given anything.
 
 from collections.abc import Sequence
 
-from iac_applescript.analysis.javascript_scopes import (
-    INERT,
-    NEVER,
-    Function,
-    Scopes,
-    joined,
-)
+from iac_applescript.analysis.javascript_scopes import INERT, NEVER, Function, Scopes, joined
 from iac_applescript.analysis.javascript_tree import Node
 from iac_applescript.analysis.javascript_values import (
     ANY_TEXT,

@@ -17,10 +17,7 @@ from iac_applescript.analysis.javascript_values import (
     Value,
     limited,
 )
-from iac_applescript.analysis.words import (
-    HARMFUL_NAMES,
-    KNOWN_GLOBALS,
-)
+from iac_applescript.analysis.words import HARMFUL_NAMES, KNOWN_GLOBALS
 
 _SHADOWED: Final = frozenset(("self", "window", "require", "Library"))
 """Names of the engine that a script's own variable takes the place of."""

@@ -9,13 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from iac_applescript.analysis.javascript_expressions import Expressions
-from iac_applescript.analysis.javascript_scopes import (
-    INERT,
-    Function,
-    Scope,
-    Variable,
-    joined,
-)
+from iac_applescript.analysis.javascript_scopes import INERT, Function, Scope, Variable, joined
 from iac_applescript.analysis.javascript_tree import Node
 from iac_applescript.analysis.javascript_values import (
     ANY_TEXT,
@@ -27,10 +21,7 @@ from iac_applescript.analysis.javascript_values import (
     Value,
     limited,
 )
-from iac_applescript.analysis.words import (
-    HARMFUL_NAMES,
-    KNOWN_GLOBALS,
-)
+from iac_applescript.analysis.words import HARMFUL_NAMES, KNOWN_GLOBALS
 
 _MOST_PASSES: Final = 12
 

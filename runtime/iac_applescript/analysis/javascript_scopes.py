@@ -20,9 +20,7 @@ from iac_applescript.analysis.javascript_values import (
     limited,
     texts_of,
 )
-from iac_applescript.analysis.words import (
-    HARMFUL_MEMBERS,
-)
+from iac_applescript.analysis.words import HARMFUL_MEMBERS
 from iac_runtime.policy.addresses import THROWN, role_of
 
 FUNCTIONS: Final = frozenset(

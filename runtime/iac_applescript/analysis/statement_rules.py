@@ -1,52 +1,24 @@
 """Judging one command of a statement: what is set, made, opened, moved, saved."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from iac_applescript.analysis.applescript_shapes import depths, outside
-from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit, split
+from iac_applescript.analysis.applescript_names import OwnDeclarations, split
+from iac_applescript.analysis.applescript_units import Unit
 from iac_applescript.analysis.findings import ScriptToken
-from iac_applescript.analysis.texts import (
-    bare,
-    begins,
-    choices,
-    is_data_file,
-    is_https,
-    is_own_folder,
-    is_spelled_out,
-)
+from iac_applescript.analysis.texts import bare, begins, choices, is_https
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
-from iac_applescript.analysis.words import JUDGED, LEADS
+from iac_applescript.analysis.words import LEADS
 from iac_runtime.policy.addresses import THROWN, role_of
 from iac_runtime.tool import Level, highest
 
-_ORDINALS: Final = frozenset(("first", "last", "some", "front", "back", "middle", "second"))
-_FOLDERS: Final = frozenset(
-    "folder|folders|home|desktop|disk|disks|startup disk|trash|computer|container|home folder"
-    "|computer container|finder window|path to".split("|")
-)
-_PLACE_WORDS: Final = frozenset(
-    ("of", "in", "from", "first", "front", "'s", "(", ")", "my", "documents", "downloads")
-)
-_FILES: Final = frozenset(
-    ("file", "files", "alias", "posix file", "item", "items", "document file", "application file")
-)
-_POINTS: Final = frozenset(("it", "its", "result", "me"))
+ORDINALS: Final = frozenset(("first", "last", "some", "front", "back", "middle", "second"))
 _PARTS: Final = frozenset(("item", "end", "beginning", "first", "last"))
 _TEXT_PARTS: Final = (["paragraph"], ["word"], ["character"])
 _UI_ACTS: Final = frozenset(("value", "selected", "focused"))
-_RUN_FROM: Final = frozenset(
-    "scripting additions|scripting additions folder|scripts folder|startup items"
-    "|startup items folder|folder action scripts|folder action scripts folder|login items"
-    "|launcher items folder|launcher items|control panels|extensions|services folder".split("|")
-)
-"""What `path to` calls the folders whose content runs by itself."""
 
-_BUILDS: Final = frozenset(("&", "{", "text items", "characters", "reverse", "ascii character"))
-"""What puts a text together."""
 
-_WITH: Final = frozenset(("with properties", "with data", "with"))
 _LOCAL: Final = frozenset(("list", "text", "string", "record", "integer", "number", "real"))
 
 
@@ -81,13 +53,13 @@ class CommandVerdict:
     says: str
 
 
-def _properties(unit: Unit) -> list[tuple[Vocabulary, TermUse]]:
+def properties_of(unit: Unit) -> list[tuple[Vocabulary, TermUse]]:
     return [(app, entry) for app, entry in unit.entries if entry.use == "property"]
 
 
 def _owned(target: Sequence[Unit]) -> list[tuple[Vocabulary, TermUse]]:
     """Return the rows of the property that begins `target`; of its owner's class if told."""
-    rows = _properties(target[0])
+    rows = properties_of(target[0])
     if len(target) > 2 and target[1].word in ("of", "in"):
         owner = next((unit for unit in target[2:4] if unit.has("class")), None)
         if owner is not None:
@@ -141,10 +113,10 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Co
         return CommandVerdict("DANGEROUS", "sets what a variable leads to")
     if what in LEADS:
         return CommandVerdict("DANGEROUS", f"sets {what}, which can lead anywhere")
-    many = level == "MODIFY" and (_many(target) or _all_told(scene))
+    many = level == "MODIFY" and (is_many(target) or all_told(scene))
     if many and (not rows or any(entry.level == "MODIFY" for _, entry in rows)):
         return CommandVerdict("DANGEROUS", f"sets the {what} of many objects at once")
-    if what in ("mailbox", "container") and _throws(value):
+    if what in ("mailbox", "container") and throws(value):
         return CommandVerdict("DANGEROUS", "moves things to the trash")
     if "url" in what.split() and not is_https(value, scene.declared):
         return CommandVerdict("DANGEROUS", "sets an address that is not a plain web address")
@@ -223,14 +195,14 @@ def _by_name(unit: Unit, scene: Scene) -> list[tuple[Vocabulary, TermUse]]:
     ]
 
 
-def _many(units: Sequence[Unit]) -> bool:
+def is_many(units: Sequence[Unit]) -> bool:
     """Say whether all of something is meant, or all that pass a test; the first of them is one."""
     words = [unit.word for unit in units]
     if "every" in words:
         # Parts of one text are how that text looks.
         return words[words.index("every") + 1 :][:1] not in _TEXT_PARTS
     place = next((i for i, word in enumerate(words) if word in ("whose", "where")), None)
-    return place is not None and not _ORDINALS & set(words[:place])
+    return place is not None and not ORDINALS & set(words[:place])
 
 
 def _of_the_script(target: Sequence[Unit], scene: Scene) -> bool:
@@ -247,31 +219,6 @@ def _of_the_script(target: Sequence[Unit], scene: Scene) -> bool:
     return not scene.told and len(target) == 1 and words[0] in scene.declared.variables
 
 
-def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
-    words = [unit.word for unit in rest]
-    place = words.index("new") + 1 if "new" in words else 0
-    made = rest[place] if place < len(rest) else None
-    if made is None or not made.has("class"):
-        return CommandVerdict("DANGEROUS", "makes something that was not understood")
-    levels: list[Level] = [entry.level for _, entry in made.entries if entry.use == "class"]
-    levels.append("MODIFY")
-    place = next((i for i, unit in enumerate(rest) if unit.word == "at"), len(rest))
-    end = next((i for i, u in enumerate(rest) if u.word in _WITH and i > place), len(rest))
-    if _built(rest[place:end], scene.declared):
-        return CommandVerdict(
-            "DANGEROUS", "makes something in a place that is put together at run time"
-        )
-    given = next((i for i, word in enumerate(words) if word in _WITH), len(words))
-    if words[given : given + 1] == ["with properties"] and words[given + 1 : given + 2] != ["{"]:
-        return CommandVerdict("DANGEROUS", "gives properties that are not written out here")
-    fields = judge_fields(rest, made, scene)
-    return (
-        fields
-        if fields.level == "DANGEROUS"
-        else CommandVerdict(highest(levels), f"makes a {made.word}")
-    )
-
-
 def judge_fields(rest: Sequence[Unit], made: Unit | None, scene: Scene) -> CommandVerdict:
     """Judge the properties that a record gives to what is made or copied."""
     classes = {entry.term for _, entry in made.entries if entry.use == "class"} if made else set()
@@ -283,7 +230,7 @@ def judge_fields(rest: Sequence[Unit], made: Unit | None, scene: Scene) -> Comma
             return CommandVerdict("DANGEROUS", f"gives a {unit.word}, which can lead anywhere")
         if "url" in unit.word.split() and not is_https(_field(rest[place + 2 :]), scene.declared):
             return CommandVerdict("DANGEROUS", "gives an address that is not a plain web address")
-        for app, entry in _properties(unit):
+        for app, entry in properties_of(unit):
             if not classes or any(app.tables.descends(term, entry.owner) for term in classes):
                 levels.append("MODIFY" if entry.content else entry.level)
     return CommandVerdict(highest(levels), "gives properties")
@@ -294,31 +241,7 @@ def _field(units: Sequence[Unit]) -> Sequence[Unit]:
     return units[:end]
 
 
-def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
-    if rest and is_https(rest, scene.declared):
-        return CommandVerdict(highest(("MODIFY", base)), "opens a web address")
-    if not rest and scene.object:
-        return CommandVerdict("DANGEROUS", "opens what the tell names with whatever app claims it")
-    words = [unit.word for unit in bare(rest) if unit.kind not in ("text", "number")]
-    shown = words and words[0] in _FOLDERS and all(map(_is_place, words))
-    if shown or (rest and is_own_folder(rest, scene.declared)):
-        return CommandVerdict("MODIFY", "shows a folder")
-    if any(
-        unit.word in _FILES | _POINTS
-        or unit.kind == "variable"
-        or (unit.kind == "text" and not place)
-        for place, unit in enumerate(rest)
-    ):
-        return CommandVerdict("DANGEROUS", "opens a file or an address with whatever app claims it")
-    return CommandVerdict(highest(("MODIFY", base)), "opens something")
-
-
-def _is_place(word: str) -> bool:
-    """Say whether a word belongs to the name of a folder."""
-    return word in _FOLDERS or word.endswith((" folder", " domain")) or word in _PLACE_WORDS
-
-
-def _throws(units: Sequence[Unit]) -> bool:
+def throws(units: Sequence[Unit]) -> bool:
     """Say whether a trash or a junk folder is named, a mailbox in any language."""
     return any(
         role_of(unit.word) in THROWN
@@ -328,45 +251,16 @@ def _throws(units: Sequence[Unit]) -> bool:
     )
 
 
-def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
-    words = [unit.word for unit in rest]
-    if _throws(rest):
-        return CommandVerdict("DANGEROUS", "moves things to the trash")
-    to = next((i for i, word in enumerate(words) if word == "to"), len(words))
-    # What is moved decides how much: `every` in the place says nothing.
-    moved = words[:to]
-    told = not moved or moved[0] in _POINTS
-    if (
-        _many(rest[:to])
-        or (told and _all_told(scene))
-        or "entire contents" in moved
-        or (moved and _is_all(rest[0], moved))
-        or any(_holds_many(unit, scene.declared) for unit in rest[:to])
-    ):
-        return CommandVerdict("DANGEROUS", "moves or copies many objects at once")
-    if _built(rest[to:], scene.declared):
-        return CommandVerdict(
-            "DANGEROUS", "moves or copies to a place that is put together at run time"
-        )
-    return CommandVerdict(highest(("MODIFY", base)), "moves or copies something")
+SAFE: Final = CommandVerdict("SAFE", "")
 
 
-def _all_told(scene: Scene) -> bool:
+def all_told(scene: Scene) -> bool:
     """Say whether the `tell` around a statement names all of something."""
     told = scene.object
-    return bool(told) and (_many(told) or _is_all(told[0], [unit.word for unit in told]))
+    return bool(told) and (is_many(told) or is_all(told[0], [unit.word for unit in told]))
 
 
-def _holds_many(unit: Unit, declared: OwnDeclarations) -> bool:
-    """Say whether a variable is set to all of something anywhere."""
-    values = declared.variables.get(unit.word, []) if unit.kind == "variable" else []
-    return any(
-        {"every", "whose"} & words and not _ORDINALS & words
-        for words in ({token.folded for token in tokens} for tokens in values)
-    )
-
-
-def _is_all(first: Unit, moved: Sequence[str]) -> bool:
+def is_all(first: Unit, moved: Sequence[str]) -> bool:
     """Say whether a bare plural is moved: `files of folder "x"`."""
     return (
         first.has("class")
@@ -374,143 +268,3 @@ def _is_all(first: Unit, moved: Sequence[str]) -> bool:
         and all(entry.term.casefold() != first.word for _, entry in first.entries)
         and moved[1:2] in (["of"], ["in"], [])
     )
-
-
-def _built(units: Sequence[Unit], declared: OwnDeclarations) -> bool:
-    """Say whether a place is put together from parts, here or where its variables are set, or is
-    one where things run by themselves."""
-    if any(unit.word in _BUILDS for unit in units if unit.kind != "text"):
-        return True
-    if any(unit.word in _RUN_FROM or unit.word in declared.handlers for unit in units):
-        return True
-    return any(
-        (any(token.text == "&" for token in tokens) and tokens[0].folded != "make")
-        or (tokens[:1] and tokens[0].text == "{" and any(t.folded == "as" for t in tokens))
-        for unit in units
-        if unit.kind == "variable"
-        for tokens in declared.variables.get(unit.word, [])
-    )
-
-
-def _judge_location(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
-    fixed = bool(rest) and is_https(rest, scene.declared)
-    if fixed and scene.apps:
-        return CommandVerdict("MODIFY", "opens a web address")
-    return CommandVerdict("MODIFY" if fixed else "DANGEROUS", JUDGED["open location"])
-
-
-def _judge_web(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
-    """Judge what leads to the web with a text or an address that it is given."""
-    given = rest[1:] if rest and rest[0].word == "for" else rest
-    end = (i for i, u in enumerate(given) if u.word == "in" or u.word.startswith("with"))
-    said = given[: next(end, len(given))]
-    page = begins(bare(said), "url of") and all(unit.word != "&" for unit in said)
-    plain = page or is_spelled_out(said, scene.declared) or is_https(said, scene.declared)
-    return CommandVerdict(
-        highest((base, "MODIFY" if plain else "DANGEROUS")), JUDGED["search the web"]
-    )
-
-
-def _judge_access(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
-    """Judge a file that is opened or read by itself: data of the user's, or picked."""
-    rest = _inside(rest)
-    writes = any(unit.word == "write permission" for unit in rest)
-    end = (
-        i for i, u in enumerate(rest) if u.word in (*_WITH, "as", "from", "using", "starting at")
-    )
-    file = _opened(rest[: next(end, len(rest))], scene)
-    picked = all(begins(units, "choose file") for units in choices(file, scene.declared))
-    known = is_data_file(file, scene.declared) if writes else picked
-    return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
-
-
-def _judge_write(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
-    rest = _inside(rest)
-    to = outside(rest, "to")
-    file = rest[to + 1 :] if to is not None else ()
-    end = next((i for i, u in enumerate(file) if u.word in ("as", "starting at", "for")), len(file))
-    known = is_data_file(_opened(file[:end], scene), scene.declared)
-    return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
-
-
-def _inside(rest: Sequence[Unit]) -> Sequence[Unit]:
-    """Return what stands inside the parentheses that a command stands in."""
-    depth = 0
-    for place, unit in enumerate(rest):
-        depth += (unit.word == "(") - (unit.word == ")") if unit.kind == "sign" else 0
-        if depth < 0:
-            return rest[:place]
-    return rest
-
-
-def _opened(file: Sequence[Unit], scene: Scene) -> Sequence[Unit]:
-    """Return the file behind the number that `open for access` gave, if there is one."""
-    for units in choices(file, scene.declared):
-        if begins(units, "open for access"):
-            end = next((i for i, u in enumerate(units) if u.word == "with"), len(units))
-            return units[3:end]
-    return file
-
-
-def _judge_closed(_rest: Sequence[Unit], _scene: Scene, _base: Level) -> CommandVerdict:
-    return SAFE
-
-
-def _judge_save(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
-    place = next((i for i, u in enumerate(rest) if u.word in ("in", "to", "into")), None)
-    if place is None:
-        return CommandVerdict(highest(("MODIFY", base)), "saves")
-    file = rest[place + 1 :]
-    end = next(
-        (i for i, depth in enumerate(depths(file)) if not depth and _ends(file[i])), len(file)
-    )
-    place_of = file[:end]
-    if is_data_file(place_of, scene.declared) or is_own_folder(place_of, scene.declared):
-        return CommandVerdict("MODIFY", "writes a file of data in the user's folders")
-    return CommandVerdict("DANGEROUS", "writes a file that the script names")
-
-
-def _ends(unit: Unit) -> bool:
-    return unit.word in (*_WITH, "without", "as", "given")
-
-
-def _judge_run(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
-    if rest or scene.object:
-        return CommandVerdict("DANGEROUS", "runs something")
-    return CommandVerdict(highest(("MODIFY", base)), "runs the app")
-
-
-def _judge_select(_rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
-    if scene.ui:
-        return CommandVerdict("DANGEROUS", "acts on something on the screen")
-    return CommandVerdict(base, "selects")
-
-
-def _judge_print(_rest: Sequence[Unit], _scene: Scene, base: Level) -> CommandVerdict:
-    return CommandVerdict(highest(("MODIFY", base)), "prints")
-
-
-SAFE: Final = CommandVerdict("SAFE", "")
-
-SPECIAL: Final[Mapping[str, Callable[[Sequence[Unit], Scene, Level], CommandVerdict]]] = {
-    "make": _judge_make,
-    "open": _judge_open,
-    "get url": _judge_open,
-    "geturl": _judge_open,
-    "open location": _judge_location,
-    "search the web": _judge_web,
-    "add reading list item": _judge_web,
-    "open for access": _judge_access,
-    "read": _judge_access,
-    "write": _judge_write,
-    "close access": _judge_closed,
-    "move": _judge_move,
-    "duplicate": _judge_move,
-    "save": _judge_save,
-    "export": _judge_save,
-    "archive": _judge_save,
-    "run": _judge_run,
-    "select": _judge_select,
-    "print": _judge_print,
-}
-"""Commands whose level depends on what they are given: word -> judge(rest, scene, level)."""

@@ -4,13 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from iac_applescript.analysis.applescript_units import (
-    OwnDeclarations,
-    Unit,
-    UnitKind,
-    is_type,
-    split,
-)
+from iac_applescript.analysis.applescript_names import OwnDeclarations, split
+from iac_applescript.analysis.applescript_units import Unit, UnitKind, is_type
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
 
