@@ -15,12 +15,14 @@ from iac_gen.output import (
     FORMAT,
     LISTING,
     LOCK,
+    SEARCH,
     HeldApp,
     Packed,
     Previous,
     picked,
     unpack,
 )
+from iac_gen.searching import search_index
 from iac_gen.surface import LevelFall, falls
 
 _TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
@@ -63,7 +65,12 @@ def assemble(
         for name, content in app.modules.items()
     }
     makers["__init__.py"] = partial(iter, (package,))
-    for name, made in ((LISTING, _listing), (CATALOGUE, _catalogue), (LOCK, _lock)):
+    for name, made in (
+        (LISTING, _listing),
+        (SEARCH, _search),
+        (CATALOGUE, _catalogue),
+        (LOCK, _lock),
+    ):
         makers[name] = partial(made, ordered)
     old = previous.locked
     found = (falls(old[app.key], unpack(app).surface()) for app in ordered if app.key in old)
@@ -79,6 +86,10 @@ def _text(content: bytes) -> tuple[str]:
 
 def _listing(apps: Sequence[HeldApp]) -> Iterator[str]:
     return (f"{line}\n" for app in map(unpack, apps) for line in app.lines.values())
+
+
+def _search(apps: Sequence[HeldApp]) -> Iterator[str]:
+    return search_index(words for app in apps if (words := unpack(app).words))
 
 
 def _catalogue(apps: Sequence[HeldApp]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Output: the files of a folder of tools, made from what was built and what was there.
 
 A folder is whole in itself: modules, `catalogue.json` (tool -> module, function, offset,
-levels, digest), `listing.jsonl` (a finished listing entry a line) and `tools.lock` (which key
+levels, digest), `listing.jsonl` (a finished listing entry a line), `search.jsonl` (the words that
+tools are found by) and `tools.lock` (which key
 belongs to which app, and what of its surface was reviewed). A build of some apps keeps the others.
 Thousands of apps do not fit in memory: they wait packed, and a file is made when it is asked for.
 """
@@ -20,6 +21,8 @@ from iac_gen.ir import Module, ToolFunction
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
 from iac_gen.render import objects_module
+from iac_gen.resolve import Resolved
+from iac_gen.searching import SearchRows, read_rows, renamed_rows, search_rows
 from iac_gen.surface import (
     Row,
     Surface,
@@ -48,6 +51,7 @@ MAX_ENTRY = 8_000
 CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"
 LOCK = "tools.lock"
+SEARCH = "search.jsonl"
 _OPEN = 64
 """Apps that stay unpacked: those of a usual build."""
 
@@ -60,7 +64,8 @@ class OutputError(GeneratorError):
 class AppFiles:
     """What one app contributes: rows of the catalogue and lines of the listing by tool.
 
-    `terms` are the rows of its classes, properties, ... None where an earlier lock has none yet.
+    `terms` are the rows of its classes, properties, ... None where an earlier lock has none yet;
+    `words` are what it is found by, empty where an earlier build left none.
     """
 
     key: str
@@ -69,6 +74,7 @@ class AppFiles:
     tools: Mapping[str, Mapping[str, Any]]
     lines: Mapping[str, str]
     terms: Surface | None
+    words: SearchRows
     modules: Mapping[str, str] = field(default_factory=dict)
 
     def renamed(self, names: Mapping[str, str]) -> "AppFiles":
@@ -77,7 +83,8 @@ class AppFiles:
             new: _line({**json.loads(self.lines[old]), "name": new}) for old, new in names.items()
         }
         tools = {new: self.tools[old] for old, new in names.items()}
-        return replace(self, tools=tools, lines=lines)
+        words = renamed_rows(self.words, names) if self.words else {}
+        return replace(self, tools=tools, lines=lines, words=words)
 
     def surface(self) -> dict[str, Row]:
         """Return everything of the app that is reviewed: tools and terms."""
@@ -135,8 +142,8 @@ class Previous:
         }
 
     @classmethod
-    def read(cls, catalogue: str, listing: str, lock: str) -> "Previous":
-        """Read the three files back.
+    def read(cls, catalogue: str, listing: str, lock: str, search: str) -> "Previous":
+        """Read the four files back.
 
         Raises:
             OutputError: One of them is no such file or they do not fit.
@@ -153,7 +160,7 @@ class Previous:
             found: dict[str, dict[str, Row]] = defaultdict(dict)
             for name, row in locked.get("terms", {}).items():
                 found[name.partition(" ")[2].partition(".")[0]][name] = read_row(row)
-            apps, held = {}, {}
+            apps, held, words = {}, {}, read_rows(search)
             for key, row in data["apps"].items():
                 if not is_app_key(key):
                     raise ValueError(f"{key!r} is no key of an app")
@@ -177,6 +184,7 @@ class Previous:
                     },
                     {name: lines[name] for name in names},
                     found[key] or None,
+                    words.get(key, {}),
                 )
                 rows = {n: locked["tools"][n] for n in names if n in locked["tools"]}
                 held[key] = replace(apps[key], tools=rows).surface()
@@ -198,7 +206,11 @@ def picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def app_files(
-    module: Module, identity: str, modules: Mapping[str, str], file: str = ""
+    module: Module,
+    resolved: Resolved,
+    identity: str,
+    modules: Mapping[str, str],
+    file: str = "",
 ) -> tuple[AppFiles, list[Diagnostic]]:
     """Return what a built module contributes, and which entries had to be cut."""
     lines: dict[str, str] = {}
@@ -223,7 +235,16 @@ def app_files(
         "objects": _digest(modules.get(app_modules(module.key)[1], "")),
     }
     tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
-    made = AppFiles(module.key, row, module.version, tools, lines, terms(module), modules)
+    made = AppFiles(
+        module.key,
+        row,
+        module.version,
+        tools,
+        lines,
+        terms(module),
+        search_rows(module, resolved),
+        modules,
+    )
     return made, found
 
 

@@ -196,7 +196,8 @@ def _outcomes(wanted: Sequence[Job], inputs: Inputs) -> Iterator[_Built]:
 
 
 def _is_done(job: Job, inputs: Inputs) -> bool:
-    return job.digest in inputs.done and job.identity.key in inputs.previous.apps
+    before = inputs.previous.apps.get(job.identity.key)
+    return job.digest in inputs.done and before is not None and bool(before.words)
 
 
 def spread(work: Callable[[Job], T], todo: Sequence[Job], inputs: Inputs) -> Iterator[T]:
@@ -269,7 +270,7 @@ def _build(job: Job) -> _Built:
             file = made.resolved.source.dictionary.file
             texts = zip(app_modules(module.key), (source, objects), strict=True)
             modules = {name: text for name, text in texts if text}
-            files, cut = app_files(module, job.identity.identity, modules, file)
+            files, cut = app_files(module, made.resolved, job.identity.identity, modules, file)
             found = (*made.diagnostics, *cut)
             return _Built(pack(files), _report(replace(made, diagnostics=found), files.tokens))
     except LoadError as error:

@@ -21,12 +21,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from iac_gen.assemble import pieces
 from iac_gen.limits import MAX_OUTPUT, LimitError, open_file
-from iac_gen.output import CATALOGUE, LISTING, LOCK, OutputError, Previous
+from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, OutputError, Previous
 from iac_gen.text import on_one_line
 
 # A reader that meets a build at work finds the old index beside new modules, never an index
 # that names what is not there yet.
-_LAST: Final = (LISTING, CATALOGUE, LOCK)
+_LAST: Final = (LISTING, SEARCH, CATALOGUE, LOCK)
 _STAGE: Final = ".build"
 # No file of a build is called so: an app may be called Journal.
 _JOURNAL: Final = ".journal"
@@ -61,13 +61,14 @@ def read_previous(folder: Path) -> Previous:
     if not os.path.lexists(folder / CATALOGUE):
         return Previous()
     texts = []
-    for name in (CATALOGUE, LISTING, LOCK):
+    for name in (CATALOGUE, LISTING, LOCK, SEARCH):
         content = _read(folder / name)
         try:
             texts.append((content or b"").decode())
         except UnicodeDecodeError as error:
             raise OutputError(f"{folder / name} cannot be read: {error}") from None
-        if content is None:
+        # Earlier builds left no words to find tools by.
+        if content is None and name != SEARCH:
             raise OutputError(f"{folder / name} cannot be read: it is missing")
     try:
         return Previous.read(*texts)

@@ -11,9 +11,8 @@ from iac_applescript.patterns import FoundPattern
 from iac_applescript.skills import Skill
 from iac_base.errors import ToolError
 from iac_base.text import clean, clean_text
-from iac_base.words import fold
+from iac_base.words import fold, stems
 from iac_runtime.policy.effects import Shown
-from iac_runtime.search.request import stems
 
 REASONS: Final = 12
 """Reasons that are told at most."""

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.secrets import REDACTED, is_secret, redact_text
 from iac_base.text import clean_text
-from iac_runtime.search.request import known_words, read_request, split, stem
+from iac_base.words import split, stem
+from iac_runtime.search.request import known_words, read_request
 
 MAX_INTENT: Final = 300
 MAX_STORED: Final = 8_000

@@ -21,7 +21,7 @@ from iac_applescript.patterns import (
     stored,
 )
 from iac_base.sqlite import Database, DatabaseSchema
-from iac_runtime.search.request import split, stem
+from iac_base.words import split, stem
 
 FILE: Final = "patterns.db"
 

@@ -218,7 +218,7 @@ def open_toolset(context: ToolContext) -> ScriptToolset:
         catalogue,
         open_state(),
         executor.run,
-        find=Index.open(catalogue).find,
+        find=Index(catalogue).find,
         runs=lambda app: executor.test_app(app).running == "yes",
         real=executor.version().osascript is not None,
         confinement=Confinement(executor.run),

@@ -27,7 +27,7 @@ def analyser(catalogue: Catalogue) -> Analyser:
 
 @pytest.fixture(scope="session")
 def index(catalogue: Catalogue) -> Index:
-    return Index.open(catalogue)
+    return Index(catalogue)
 
 
 @pytest.fixture

@@ -53,6 +53,7 @@ def test_a_build_says_what_it_built(diary: Path, tools: Path) -> None:
         "diary.py",
         "diary_objects.py",
         "listing.jsonl",
+        "search.jsonl",
         "tools.lock",
     }
 

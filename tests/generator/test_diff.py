@@ -24,7 +24,7 @@ def built(items: str, quirks: Sequence[QuirkFile] = ()) -> Previous:
     files, report = generate(inputs(source(read(sdef(items))), quirks=quirks))
     assert not report.failed
     return Previous.read(
-        *(files[name] for name in ("catalogue.json", "listing.jsonl", "tools.lock"))
+        *(files[name] for name in ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl"))
     )
 
 

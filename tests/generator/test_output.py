@@ -17,7 +17,7 @@ from iac_gen.write import read_previous
 
 DIARY = source()
 LEDGER = source(name="Ledger")
-INDEX = ("catalogue.json", "listing.jsonl", "tools.lock")
+INDEX = ("catalogue.json", "listing.jsonl", "search.jsonl", "tools.lock")
 
 
 def build(folder: Path, *sources: Source, whole: bool = True, prune: bool = False) -> Report:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from iac_runtime.tools.own import OWN_TOOLS
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = ROOT / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
-INDEX = Index.open(CATALOGUE)
+INDEX = Index(CATALOGUE)
 
 
 def names(hits: list[SearchHit]) -> list[str]:
@@ -123,7 +124,7 @@ def test_the_language_of_the_database_is_only_words(parts: list[str]) -> None:
 
 
 def test_the_same_request_has_the_same_answer() -> None:
-    again = Index.open(Catalogue([TOOLS]))
+    again = Index(Catalogue([TOOLS]))
     for query in ("play a song", "delete it", "what is open"):
         assert again.find(query) == INDEX.find(query)
 
@@ -145,26 +146,55 @@ def test_several_threads_may_ask_at_once() -> None:
 
 
 def test_an_index_that_is_opened_answers_like_one_that_is_built() -> None:
-    assert Index.open(CATALOGUE).find("play a song") == INDEX.find("play a song")
+    assert Index(CATALOGUE).find("play a song") == INDEX.find("play a song")
 
 
-def test_a_damaged_folder_is_told_to_whoever_searches(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda file: file.unlink(), "is missing"),
+        (lambda file: file.write_text(""), "is damaged"),
+        (lambda file: file.write_text("{}\n[1]\n"), "is damaged"),
+        (lambda file: file.write_text('{"format":1}\n[99999,1,1]\n'), "is damaged"),
+        (lambda file: file.write_bytes(file.read_bytes()[:-40]), "is damaged"),
+    ],
+)
+def test_a_damaged_index_is_told_to_whoever_searches(
+    tmp_path: Path, damage: Callable[[Path], object], told: str
+) -> None:
     folder = tmp_path / "tools"
-    shutil.copytree(TOOLS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "mail.py").write_text("this is no Python")
-    catalogue = Catalogue([folder])
-    opened = Index.open(catalogue)
+    shutil.copytree(TOOLS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    damage(folder / "search.jsonl")
+    opened = Index(Catalogue([folder]))
     for _ in range(2):
-        with pytest.raises(SetupError, match=r"mail\.py cannot be imported"):
+        with pytest.raises(SetupError, match=rf"search\.jsonl {told}"):
             opened.find("read my mail")
 
 
-def test_a_listing_that_does_not_fit_is_told(tmp_path: Path) -> None:
+def test_an_index_counts_only_as_far_as_the_catalogue_says_the_same(tmp_path: Path) -> None:
     folder = tmp_path / "tools"
-    shutil.copytree(TOOLS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "listing.jsonl").write_text("{}\n")
-    with pytest.raises(SetupError, match=r"listing\.jsonl is damaged"):
-        Index.open(Catalogue([folder])).find("read my mail")
+    shutil.copytree(TOOLS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    rows = (folder / "catalogue.json").read_text().splitlines()
+    kept = [row for row in rows if not row.startswith('"mail_reply"')]
+    (folder / "catalogue.json").write_text("\n".join(kept))
+    hits = Index(Catalogue([folder])).find("reply to the mail", limit=50)
+    assert "mail_reply" not in names(hits)
+    assert "mail_get" in names(hits)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["what is the weather in Oslo", "boil an egg", "who won the football", "translate this poem"],
+)
+def test_what_no_app_does_is_not_answered_with_what_comes_near(query: str) -> None:
+    assert INDEX.find(query) == []
+
+
+def test_an_answer_shows_several_apps_where_none_is_named() -> None:
+    hits = INDEX.find("reload the page", limit=28)
+    assert (
+        len({CATALOGUE.tools[hit.tool].app.key for hit in hits if hit.tool in CATALOGUE.tools}) > 2
+    )
 
 
 def test_nothing_of_the_search_is_loaded_before_it_is_asked_for() -> None:

@@ -1,6 +1,7 @@
 """The page of a tool: enough to call it, and an example that can be called."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -9,7 +10,9 @@ from iac_base.errors import UnknownToolError
 from iac_runtime.gate.planning import bind
 from iac_runtime.language.compose import compose
 from iac_runtime.search import Index, SearchHit, page, tokens
-from iac_runtime.serve.pages import any_page
+from iac_runtime.serve.front import INSTRUCTIONS
+from iac_runtime.serve.listing import Choice, spoken_of
+from iac_runtime.serve.pages import ToolSearch, any_page
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 
@@ -41,7 +44,7 @@ def test_the_schema_is_the_one_that_is_listed() -> None:
 
 
 def test_the_example_of_a_hit_is_about_what_was_asked() -> None:
-    index = Index.open(CATALOGUE)
+    index = Index(CATALOGUE)
     hits = {hit.tool: hit for hit in index.find("list mail messages by sender", limit=8)}
     example = page(CATALOGUE, hits["mail_list"]).example
     assert example["element"] == "message"
@@ -67,3 +70,61 @@ def test_tokens_are_bytes_by_four() -> None:
     assert tokens([{"name": "abc"}]) == len('{"name":"abc"}') // 4
     listing = (TOOLS / "listing.jsonl").read_bytes()
     assert abs(tokens(ENTRIES.values()) - len(listing) // 4) < len(ENTRIES)
+
+
+SEARCH = ToolSearch(lambda: CATALOGUE, read_only=False)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"query": "unread mails"},
+        {"query": "move a window to the left"},
+        {"query": "play something by a singer"},
+        {"query": "anything", "app": "Music"},
+    ],
+)
+def test_an_answer_has_pages_and_names_and_keeps_its_budget(asked: dict[str, Any]) -> None:
+    answer = SEARCH.find(asked)
+    assert 1 <= len(answer["tools"]) <= 3
+    named = [name for group in answer["more"].values() for name in group]
+    assert not {*named} & {row["name"] for row in answer["tools"]}
+    assert len(named) >= 25
+    said = [words for group in answer["more"].values() for words in group.values()]
+    assert all(len(words.split()) <= 6 for words in said)
+    assert tokens([answer]) <= 900
+
+
+def test_a_tool_that_was_only_named_has_its_page_when_asked_for_by_name() -> None:
+    (first, *_) = SEARCH.find({"query": "textedit_set"})["tools"]
+    assert first["name"] == "textedit_set"
+    assert first["schema"]["properties"]
+
+
+def test_the_door_is_that_of_the_example_and_the_page_says_what_needs_another() -> None:
+    (first, *_) = SEARCH.find({"query": "notes_set"})["tools"]
+    assert first["level"] == "SAFE to DANGEROUS"
+    assert first["example"]["properties"].keys() == {"name"}
+    assert first["call_with"] == "write_tool"
+    assert first["others"] == "dangerous_tool for: body"
+
+
+def test_what_nothing_serves_is_told_so() -> None:
+    answer = SEARCH.find({"query": "will it rain in Oslo"})
+    assert answer["tools"] == []
+    assert "Nothing fits" in answer["note"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "there", "gone"),
+    [
+        (Choice(), "find_tools write_tool perform_action", ""),
+        (Choice(read_only=True), "find_tools read_tool", "write_tool perform_action Act:"),
+        (Choice(("notes",)), "list_apps", "find_tools read_tool execute_applescript"),
+        (Choice(("notes", "applescript")), "execute_applescript", "find_tools perform_action"),
+    ],
+)
+def test_instructions_speak_of_what_can_be_called(choice: Choice, there: str, gone: str) -> None:
+    said = spoken_of(INSTRUCTIONS, choice)
+    assert all(word in said for word in there.split())
+    assert not any(word in said for word in gone.split())

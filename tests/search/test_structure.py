@@ -1,36 +1,67 @@
 """What a request is about, by how it is said: what is asked for, and what that is in."""
 
+import json
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from iac_base.words import stems
+from iac_gen.searching import search_index
 from iac_runtime.search import Index
-from iac_runtime.search.entries import AppWords, ClassWords, ToolWords
 from iac_runtime.search.request import SearchRequest, known_words, read_request
-from iac_runtime.tool import Op
-from iac_runtime.tools.catalogue import AppRow
+from iac_runtime.tools.catalogue import Catalogue
 
-OBJECTS: tuple[Op, ...] = ("get", "list", "count", "make", "set")
+OBJECTS = ("get", "list", "count", "make", "set")
+
+Words = dict[str, Any]
 
 
 def read(text: str) -> SearchRequest:
     return read_request(text, known_words().__contains__, lambda _: [])
 
 
-def command(app: str, function: str) -> ToolWords:
-    name = f"{app}_{function}"
-    return ToolWords(name, "command", function, "", "", False, "MODIFY")
+def row(kind: str, name: str, words: str, owned: str = "", *properties: str) -> list[Any]:
+    """Return a row as a build writes it."""
+    stemmed = [" ".join(stems(part)) for part in (words, owned, "", "")]
+    element = "" if kind == "command" else name
+    return [kind, name, element, *stemmed, [[one, "rw"] for one in properties]]
 
 
-def an_app(key: str, name: str, commands: str, *classes: ClassWords, id: str = "x.y") -> AppWords:
-    objects = [ToolWords(f"{key}_{op}", op, op, "", "", False, "SAFE") for op in OBJECTS if classes]
-    tools = (*(command(key, one) for one in commands.split()), *objects)
-    return AppWords(AppRow(key, id, name, "application", Path()), tools, classes)
+def a_class(term: str, *properties: str) -> list[Any]:
+    return row("held", term, term, " ".join(properties), *properties)
 
 
-def a_class(term: str, *properties: str) -> ClassWords:
-    rows = tuple((one, "rw") for one in properties)
-    return ClassWords(term, f"{term}s", rows, "held")
+def an_app(key: str, name: str, commands: str, *classes: list[Any], id: str = "x.y") -> Words:
+    rows = [row("command", f"{key}_{one}", one) for one in commands.split()]
+    objects = {op: f"{key}_{op}" for op in OBJECTS if classes}
+    return {"key": key, "name": name, "id": id, "tools": objects, "rows": [*rows, *classes]}
+
+
+def an_index(*apps: Words) -> Index:
+    """Return the index of a folder of these apps."""
+    folder = Path(tempfile.mkdtemp())
+    names = {
+        name: app["key"]
+        for app in apps
+        for name in (
+            *app["tools"].values(),
+            *(one[1] for one in app["rows"] if one[0] == "command"),
+        )
+    }
+    catalogue = {
+        "format": 1,
+        "apps": {one["key"]: {**one, "kind": "application"} for one in apps},
+        "tools": {
+            name: {"module": key, "function": name.partition("_")[2], "offset": 0}
+            | {"level": "SAFE", "ceiling": "SAFE"}
+            for name, key in names.items()
+        },
+    }
+    (folder / "catalogue.json").write_text(json.dumps(catalogue))
+    (folder / "search.jsonl").write_text("".join(search_index(apps)))
+    return Index(Catalogue([folder]))
 
 
 DRAWING = an_app(
@@ -48,7 +79,7 @@ OTHERS = [
 ]
 """So that a document is as common a word as it is."""
 
-INDEX = Index(lambda: [DRAWING, *OTHERS])
+INDEX = an_index(DRAWING, *OTHERS)
 
 
 def first(query: str, start: str) -> str:
@@ -79,7 +110,7 @@ def test_how_many_is_counted_first() -> None:
 
 
 def test_an_apps_own_commands_come_before_those_of_all_apps() -> None:
-    found = [hit.tool for hit in INDEX.find("something quite unheard of in easel", limit=8)]
+    found = [hit.tool for hit in INDEX.find("something quite unheard of in easel", limit=28)]
     assert found.index("easel_smudge") < found.index("easel_varnish") < found.index("easel_open")
 
 
@@ -105,18 +136,16 @@ def test_an_address_of_mail_is_no_page() -> None:
 
 
 def test_of_two_apps_that_fit_the_one_of_the_system_comes_first() -> None:
-    index = Index(
-        lambda: [
-            an_app("other", "Alien", "varnish"),
-            an_app("ours", "Zebra", "varnish", id="com.apple.zebra"),
-        ]
+    index = an_index(
+        an_app("other", "Alien", "varnish"),
+        an_app("ours", "Zebra", "varnish", id="com.apple.zebra"),
     )
     assert [hit.tool for hit in index.find("varnish it")] == ["ours_varnish", "other_varnish"]
 
 
 def test_a_name_that_is_a_verb_is_one_where_a_request_begins() -> None:
-    index = Index(
-        lambda: [an_app("play", "Play", "stop"), an_app("band", "Band", "play", id="com.apple.b")]
+    index = an_index(
+        an_app("play", "Play", "stop"), an_app("band", "Band", "play", id="com.apple.b")
     )
     assert index.find("play a tune")[0].tool == "band_play"
     assert index.find("stop it in play")[0].tool == "play_stop"

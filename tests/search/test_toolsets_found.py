@@ -1,6 +1,5 @@
 """Finding the tools of interfaces and scripts among those of the apps."""
 
-import gc
 import json
 import subprocess
 import sys
@@ -19,7 +18,7 @@ ADDED = added_tools()
 ROOT = Path(__file__).parent.parent.parent
 REQUESTS = ROOT / "tests" / "search" / "toolsets.jsonl"
 CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
-INDEX = Index.open(CATALOGUE, beside)
+INDEX = Index(CATALOGUE, beside)
 ROWS = [json.loads(line) for line in REQUESTS.read_text().splitlines()]
 
 
@@ -136,13 +135,3 @@ def test_a_page_says_what_a_call_may_need() -> None:
 def test_an_unknown_name_is_looked_for_everywhere(name: str, near: str) -> None:
     with pytest.raises(UnknownToolError, match=near):
         any_page(CATALOGUE, name)
-
-
-def test_what_a_server_keeps_is_not_looked_through_again_and_again() -> None:
-    index = Index.open(CATALOGUE, beside)
-    index.find("anything")
-    try:
-        while not gc.get_freeze_count():
-            index.find("anything else")
-    finally:
-        gc.unfreeze()

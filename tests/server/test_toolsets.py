@@ -1,6 +1,5 @@
 """Tools that are not generated, behind the same gate and in the same listings."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Plan, Refused, ToolResult
 from iac_runtime.policy.effects import CallFacts, Effect, Verb
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.listing import Choice, own_lines
+from iac_runtime.serve.listing import Choice, own_tools
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import TOOLSETS, added_tools, toolset_tools
@@ -25,7 +24,7 @@ ASKED = Requester("tester", ("client",))
 @pytest.mark.parametrize("name", TOOLSETS)
 def test_a_toolset_is_listed_where_it_is_chosen_and_not_elsewhere(name: str) -> None:
     def names(choice: Choice) -> set[str]:
-        return {json.loads(line)["name"] for line in own_lines(choice)}
+        return {tool.name for tool in own_tools(choice)}
 
     tools = {tool.name for tool in toolset_tools((name,))}
     assert names(Choice((name,))) >= tools

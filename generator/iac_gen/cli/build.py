@@ -27,7 +27,7 @@ from iac_gen.cli.common import (
 )
 from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
-from iac_gen.output import CATALOGUE, LISTING, LOCK, Previous, app_modules
+from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, Previous, app_modules
 from iac_gen.remember import BuildCache, generator_digest, read_cache, write_cache
 from iac_gen.report import AppReport, Report, changes, difference
 from iac_gen.surface import LevelFall
@@ -287,7 +287,7 @@ def diff(apps: tuple[str, ...], find: Find, output: Path | None) -> None:
     inputs = inputs_of(find(apps), previous, whole=not apps)
     files, report = run(replace(inputs, wording=True), quiet=True)
     if files:
-        new = Previous.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK)))
+        new = Previous.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
         kept = {key: app for key, app in new.apps.items() if key not in report.gone}
         for line in changes(previous.apps, kept):
             click.echo(clean(line))

@@ -1,25 +1,20 @@
-"""The index of all tools: SQLite FTS5 finds what has the words, `ranking` orders it.
+"""The index of all tools: apps that may serve a request are chosen, then their tools ordered."""
 
-It is held in memory and made from the words of the catalogue. At 11,000 tools that takes about a
-second, after some two for importing the modules, so a server opens it in a thread of its own; in
-return nothing on disk can be out of date.
-"""
-
-import gc
-import json
-import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from heapq import nsmallest
-from itertools import islice
+from functools import lru_cache
+from heapq import nlargest
+from itertools import chain, islice
 from math import log
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from iac_base.errors import IacError
-from iac_runtime.search.entries import AppNames, AppWords, Hint, added_words, app_words
-from iac_runtime.search.ranking import IndexedApp, Offer, SearchRow, rank
-from iac_runtime.search.request import SearchRequest, Speller, known_words, read_request, stems
-from iac_runtime.search.rows import COLUMNS, IndexRow, app_of, owners, rows_of
+from iac_base.words import fold, stems
+from iac_runtime.search.entries import KINDS, IndexedApp, SearchFile, added_app
+from iac_runtime.search.hints import Hint, Place, hints, is_served, usual_apps
+from iac_runtime.search.lexicon import lexicon
+from iac_runtime.search.ranking import Offer, rank, spread, varied
+from iac_runtime.search.request import SearchRequest, nearest, read_request
 from iac_runtime.tool import Level, Op, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
@@ -27,33 +22,29 @@ from iac_runtime.tools.own import OWN_TOOLS
 LIMIT: Final = 5
 """Hits that are given where nobody says how many."""
 
-_TABLE: Final = (
-    f"CREATE VIRTUAL TABLE words USING fts5({COLUMNS},"
-    " tokenize = 'unicode61 remove_diacritics 0', detail = column)"
-)
-_ROW: Final = "SELECT rowid, name, owned, purpose, app, kind FROM words WHERE "
-# Not FTS5's bm25, which reads the rows of every word twice and takes three times as long.
-_PLACES: Final = "SELECT doc FROM places WHERE term = ?"
-_FIND_IN: Final = _ROW + "words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
-_COMMANDS: Final = _ROW + "rowid BETWEEN ? AND ? AND kind = 'command' LIMIT ?"
-_DATA: Final = "SELECT data FROM words WHERE rowid = ?"
+_CHOSEN: Final = 12
+"""Apps whose tools are ranked."""
 
-_CANDIDATES: Final = 120
-_WIDEST: Final = 1000
-"""Rows that a search over all apps may rank: what every app has tells none of them apart."""
+_WEAK: Final = 0.4
+"""What a word tells of an app that has it elsewhere than in a name."""
 
-_OF_AN_APP: Final = 120
+_MEANT: Final = 1.2
+"""How much a hint of strength 1 counts in choosing apps, against what a word tells."""
+
 _NAMED: Final = 0.4
 """From here on a property is named: a word of a group is enough, half of a loose one is not."""
+
+_FLOOR: Final = 0.85
+"""Where nothing reaches this, nothing fits: measured on requests that no tool serves."""
+
+_OFFERS: Final = 250
+"""Offers that may come into an answer."""
 
 _GUESTS: Final = 2
 """Tools for any app that may take the places of the last tools of a chosen app."""
 
-_APPS: Final = 3
-"""Apps that are looked into more closely: as many as were hinted at, as many as came first."""
-
-Beside: TypeAlias = Callable[[], Iterable[AppWords]]
-"""Returns the words of tools that are not generated; it is called when the index is made."""
+Beside: TypeAlias = Callable[[], Iterable[IndexedApp]]
+"""Returns the tools that are not generated; it is called on the first search."""
 
 
 class SearchHit(NamedTuple):
@@ -78,153 +69,18 @@ class SearchHit(NamedTuple):
     level: Level
 
 
-class _MadeIndex:
-    """The index as it was made of the words of the apps. Safe to use from several threads."""
-
-    def __init__(self, words: Iterable[AppWords]) -> None:
-        self._apps: list[IndexedApp] = []
-        self._ranges: list[tuple[int, int]] = []
-        rows: list[IndexRow] = []
-        for app in words:
-            first = len(rows) + 1
-            rows += rows_of(app, len(self._apps))
-            self._apps.append(app_of(app))
-            self._ranges.append((first, len(rows)))
-        self._base = base = sqlite3.connect(
-            ":memory:", check_same_thread=False, isolation_level=None
-        )
-        self._asking = threading.Lock()
-        base.execute(_TABLE)
-        base.execute("BEGIN")
-        base.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?)", rows)
-        base.execute("COMMIT")
-        base.execute("CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)")
-        base.execute("CREATE VIRTUAL TABLE places USING fts5vocab(words, instance)")
-        self._counts: dict[str, int] = dict(base.execute("SELECT term, doc FROM counts"))
-        self._total = max(len(rows), 1)
-        lexicon = known_words()
-        shared = lexicon | {word for word, place in owners(rows).items() if place is None}
-        self._names = AppNames([(app.key, app.name, app.id) for app in self._apps], shared)
-        self._known = frozenset(lexicon | self._counts.keys() | self._names.words)
-        self._speller = Speller(self._known)
-        self._beside = [place for place, app in enumerate(self._apps) if app.reach != "own"]
-
-    def find(self, query: str, app: str | None, level: Level | None, limit: int) -> list[SearchHit]:
-        """Return the tools that serve `query`, as `Index.find` does."""
-        request = read_request(query, self._known.__contains__, self._speller.nearest)
-        only = None if app is None else self._names.named(app)
-        hints = self._names.hints(request)
-        if only is not None:
-            hints = {place: hint for place, hint in hints.items() if place in only}
-        rows = self._candidates(request, hints, only)
-        anywhere = [place for place in self._beside if self._apps[place].reach == "any"]
-        hints.update(_carried(hints, anywhere))
-        offers = rank(request, rows, self._apps, hints, self._worth, only or ())
-        if only is None:
-            return self._hits(request, offers, level, limit)
-        own = [one for one in offers if one.app in only]
-        others = [one for one in offers if one.app not in only]
-        first, last = (self._hits(request, some, level, limit) for some in (own, others))
-        return _own_first(first, last, limit)
-
-    def _worth(self, word: str) -> float:
-        """Return what a word tells: a rare one much, a common one little, else nothing."""
-        count = self._counts.get(word, 0)
-        return log(1 + self._total / (1 + count)) if count else 0.0
-
-    def _candidates(
-        self, request: SearchRequest, hints: Mapping[int, Hint], only: Sequence[int] | None
-    ) -> list[SearchRow]:
-        """Return the rows to rank: of every app, or of the apps `only`; doubles among them."""
-        rows = self._rows(request) if only is None else []
-        hinted = sorted(hints, key=lambda place: -hints[place].strength)[:_APPS]
-        found = list(dict.fromkeys(row.app for row in rows))[:_APPS]
-        for place in dict.fromkeys([*hinted, *found]) if only is None else only:
-            rows += self._rows(request, place)
-            if only or (place in hints and hints[place].strength >= 1):
-                rows += self._select(_COMMANDS, *self._ranges[place], _OF_AN_APP)
-        for place in self._beside:
-            # What is for apps that have tools is of no use for one that has none.
-            if only != [] or self._apps[place].reach == "any":
-                rows += self._rows(request, place)
-        return rows
-
-    def _hits(
-        self, request: SearchRequest, offers: Iterable[Offer], level: Level | None, limit: int
-    ) -> list[SearchHit]:
-        hits = (self._hit(offer, request) for offer in offers)
-        return list(islice((h for h in hits if level is None or at_most(h.level, level)), limit))
-
-    def _rows(self, request: SearchRequest, app: int | None = None) -> list[SearchRow]:
-        """Return what has any word of a request, of one app or of all, the best of it."""
-        said = {word for term in request.terms for word in term.options}
-        wanted = sorted(said & self._counts.keys(), key=lambda word: (self._counts[word], word))
-        if app is None:
-            return self._best(_rarest(wanted, self._counts))
-        if not wanted:
-            return []
-        match = " OR ".join(f'"{word}"' for word in wanted)
-        return self._select(_FIND_IN, match, *self._ranges[app], _OF_AN_APP)
-
-    def _best(self, words: Sequence[str]) -> list[SearchRow]:
-        """Return the rows that have most of `words`, a rare one before others."""
-        scores: dict[int, float] = {}
-        with self._asking:
-            for word in words:
-                worth = log(1 + self._total / self._counts[word])
-                for (row,) in self._base.execute(_PLACES, (word,)):
-                    scores[row] = scores.get(row, 0.0) + worth
-        best = nsmallest(_CANDIDATES, scores, key=lambda row: (-scores[row], row))
-        rows = self._select(f"{_ROW}rowid IN ({','.join('?' * len(best))})", *best)
-        return sorted(rows, key=lambda row: (-scores[row.id], row.id))
-
-    def _select(self, statement: str, *values: str | int) -> list[SearchRow]:
-        with self._asking:
-            return [SearchRow(*row) for row in self._base.execute(statement, values)]
-
-    def _hit(self, offer: Offer, request: SearchRequest) -> SearchHit:
-        app = self._apps[offer.app]
-        data: dict[str, Any] = {}
-        if offer.row is not None:
-            with self._asking:
-                data = json.loads(self._base.execute(_DATA, (offer.row,)).fetchone()[0])
-        if not offer.is_class:
-            why = f"{app.name}: {data['said']}".removeprefix(": ")
-            op: Op = data["op"]
-            return SearchHit(data["tool"], offer.score, why, op, data["element"], (), data["level"])
-        tool = app.operations[offer.op]
-        term = data.get("term", "")
-        write = offer.op in ("set", "make")
-        named = _named(data.get("properties", ()), request, f"{term} {app.name}", write=write)
-        why = f"{offer.op} {term}".rstrip() + f" in {app.name}"
-        if named:
-            why += f" ({', '.join(named)})"
-        return SearchHit(tool.name, offer.score, why, offer.op, term, named, tool.level)
-
-
 class Index:
     """Finds tools by what somebody wants to do. Safe to use from several threads."""
 
-    def __init__(self, source: Callable[[], Iterable[AppWords]]) -> None:
-        """Take what gives the words of the apps; it is called once, on first need."""
-        self._source = source
-        self._index: _MadeIndex | None = None
-        self._making = threading.Lock()
-
-    @classmethod
-    def open(cls, catalogue: Catalogue, beside: Beside = tuple) -> "Index":
-        """Return the index of every tool of `catalogue` and of the runtime's own.
-
-        It is made in a thread, and a search waits for it.
+    def __init__(self, catalogue: Catalogue, beside: Beside = tuple) -> None:
+        """Take the tools of apps, whose indexes are opened on first need, and of no app.
 
         Args:
-            beside: The other tools; of equal ones, the generated come first.
+            beside: The tools that are not generated, beside the runtime's own.
         """
-        index = cls(
-            lambda: [added_words(OWN_TOOLS.values(), "known"), *app_words(catalogue), *beside()]
-        )
-        threading.Thread(target=index._try, name="iac-search", daemon=True).start()
-        return index
+        self._catalogue, self._beside = catalogue, beside
+        self._asking = threading.Lock()
+        self._opened: _Opened | None = None
 
     def find(
         self,
@@ -244,33 +100,148 @@ class Index:
             limit: How many at most.
 
         Raises:
-            SetupError: The index could not be made.
+            SetupError: The index of a folder is missing or damaged.
         """
-        return self._made().find(query, app, level, limit)
-
-    def _try(self) -> None:
-        try:
-            self._made()
-        except IacError:
-            # Whoever searches makes it again, and is told why it cannot be.
-            return
-        # The tables of the apps live as long as the server. Each full run of the garbage collector
-        # would look through them, a pause of ten searches; what was frozen before may be over.
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
-
-    def _made(self) -> _MadeIndex:
-        with self._making:
-            if self._index is None:
-                self._index = _MadeIndex(self._source())
-            return self._index
+        with self._asking:
+            if self._opened is None:
+                others = (added_app("", OWN_TOOLS.values(), "known"), *self._beside())
+                self._opened = _Opened(self._catalogue, others)
+            found = None if app is None else self._catalogue.find_app(app)
+            only = None if app is None else found.key if found else ""
+            return self._opened.find(query, only, level, limit)
 
 
-def _carried(hints: Mapping[int, Hint], beside: Iterable[int]) -> dict[int, Hint]:
-    """Return the hint of the app that is named, for tools that are for any app: for it too."""
-    best = max(hints.values(), key=lambda hint: hint.strength, default=Hint(0))
-    return dict.fromkeys(beside, best) if best.strength >= 1 else {}
+class _Opened:
+    """The indexes of all folders as one, and the tools of no app."""
+
+    def __init__(self, catalogue: Catalogue, others: Sequence[IndexedApp]) -> None:
+        folders = (one.folder for one in catalogue.tool_folders)
+        self._files = [SearchFile(folder / "search.jsonl", catalogue) for folder in folders]
+        self._others = others
+        self._total = max(sum(file.rows for file in self._files), 1)
+        rows = chain.from_iterable(one.rows for one in others)
+        self._own = Counter(chain.from_iterable(row.all for row in rows))
+        self._lexicon = lexicon().known
+        self._worth = lru_cache(4096)(self._worth_of)
+
+    def find(
+        self, query: str, only: str | None, level: Level | None, limit: int
+    ) -> list[SearchHit]:
+        """Return the tools that serve `query`; `only` is an app's key, empty where it has none."""
+        request = read_request(query, self._known, self._nearest)
+        meant = hints(request, self._named, self._common)
+        if only is None and not is_served(request, meant.values()):
+            return []
+        if only is None:
+            places: Iterable[Place] = self._chosen(request, meant)
+        else:
+            places = self._named(f"={fold(only)}") if only else ()
+        apps: dict[str, IndexedApp] = {}
+        said: dict[str, Hint] = {}
+        for place in places:
+            found = self._files[place[0]].app(place[1])
+            if found and only in (None, found.key):
+                apps[found.key] = found
+                said[found.key] = meant.get(place, Hint(0))
+        wanted = {only} if only else set[str]()
+        named = next((hint for hint in said.values() if hint.said and hint.strength >= 1), None)
+        for other in self._others:
+            # What is for apps that have tools is of no use for one that has none.
+            if only != "" or other.reach == "any":
+                apps[other.key] = other
+                # An app that is named is named for the tools that are for any app too.
+                if other.reach == "any" and named:
+                    said[other.key] = named
+        offers = rank(request, apps, said, self._worth, wanted)
+        if only is None and offers and offers[0].score < _FLOOR:
+            return []
+
+        def hits(some: Iterable[Offer]) -> list[SearchHit]:
+            found = (
+                _hit(one, apps[one.app], request)
+                for one in spread(varied([*islice(some, _OFFERS)]), LIMIT)
+            )
+            kept = (one for one in found if level is None or at_most(one.level, level))
+            return list(islice(kept, limit))
+
+        if only is None:
+            return hits(offers)
+        own = hits(one for one in offers if one.app in wanted)
+        return _own_first(own, hits(one for one in offers if one.app not in wanted), limit)
+
+    def _chosen(self, request: SearchRequest, meant: Mapping[Place, Hint]) -> list[Place]:
+        """Return the apps that may serve a request, the likeliest first.
+
+        An app counts for each word of the request by the best that it has for it.
+        """
+        scores = {place: _MEANT * hint.strength for place, hint in meant.items()}
+        for app, worth in usual_apps().items():
+            for place in self._named(f"={app}"):
+                scores[place] = scores.get(place, 0.0) + worth
+        whole = sum(term.worth * max(map(self._worth, term.options)) for term in request.terms)
+        for number, file in enumerate(self._files):
+            for term in request.terms:
+                best: dict[int, float] = {}
+                for option, value in term.options.items():
+                    row = file.word(option)
+                    share = value * term.worth * self._worth(option) / (whole or 1.0)
+                    for places, worth in ((row.strong, share), (row.weak, share * _WEAK)):
+                        for at in places:
+                            if worth > best.get(at, 0.0):
+                                best[at] = worth
+                for at, worth in best.items():
+                    scores[number, at] = scores.get((number, at), 0.0) + worth
+        return nlargest(_CHOSEN, scores, key=lambda key: (scores[key], key))
+
+    def _named(self, name: str) -> list[Place]:
+        return [
+            (number, place)
+            for number, file in enumerate(self._files)
+            for place in file.word(name).strong
+        ]
+
+    def _common(self, word: str) -> bool:
+        """Say whether a word is not one app's own: people say it, or several apps have it."""
+        return word in self._lexicon or sum(file.word(word).apps for file in self._files) > 1
+
+    def _count(self, word: str) -> int:
+        return sum(file.word(word).rows for file in self._files)
+
+    def _known(self, word: str) -> bool:
+        return (
+            word in self._lexicon
+            or word in self._own
+            or self._count(word) > 0
+            or bool(self._named(f"={word}") or self._named(f"~{word}"))
+        )
+
+    def _nearest(self, word: str) -> list[str]:
+        starts = dict.fromkeys((word[:1], word[1:2])) if word.isascii() else ()
+        found = {*chain(self._own, self._lexicon)}
+        return nearest(
+            word, found.union(*(f.beginning(s) for f in self._files for s in starts if s))
+        )
+
+    def _worth_of(self, word: str) -> float:
+        """Return what a word tells: a rare one much, a common one little, else nothing."""
+        count = self._count(word) + self._own[word]
+        return log(1 + self._total / (1 + count)) if count else 0.0
+
+
+def _hit(offer: Offer, app: IndexedApp, request: SearchRequest) -> SearchHit:
+    row, level = offer.row, app.levels[offer.tool]
+    if row is not None and row.kind not in KINDS:
+        said = offer.tool.removeprefix(f"{app.key}_").replace("_", " ")
+        why = f"{app.name}: {said}".removeprefix(": ")
+        return SearchHit(offer.tool, offer.score, why, offer.op, row.element, (), level)
+    term = row.element if row else ""
+    write = offer.op in ("set", "make")
+    properties = row.properties if row else ()
+    named = _properties(properties, request, f"{term} {app.name}", write=write)
+    why = f"{offer.op} {term}".rstrip() + f" in {app.name}"
+    if named:
+        why += f" ({', '.join(named)})"
+    return SearchHit(offer.tool, offer.score, why, offer.op, term, named, level)
 
 
 def _own_first(
@@ -291,32 +262,20 @@ def _own_first(
     return first + last
 
 
-def _rarest(words: Sequence[str], counts: Mapping[str, int]) -> list[str]:
-    """Return the first of `words` that about `_WIDEST` rows have in all, one at least."""
-    kept: list[str] = []
-    rows = 0
-    for word in words:
-        rows += counts[word]
-        if kept and rows > _WIDEST:
-            break
-        kept.append(word)
-    return kept
-
-
-def _named(
-    rows: Sequence[tuple[str, str]], request: SearchRequest, owner: str, *, write: bool
+def _properties(
+    rows: Sequence[Sequence[str]], request: SearchRequest, owner: str, *, write: bool
 ) -> tuple[str, ...]:
     """Return the properties that the words of a request name, best first, at most three.
 
     A word of `owner`, the class and its app, tells nothing about the properties: of the mail
     messages by sender, not the message id.
     """
-    known = frozenset(stems(owner))
+    known = _stems(owner)
     found: list[tuple[float, str]] = []
     for term, access in rows:
         if write and "w" not in access:
             continue
-        words = set(stems(term))
+        words = _stems(term)
         telling = words - known
         value = sum(
             max((one.options[word] for word in telling & one.options.keys()), default=0)
@@ -325,3 +284,8 @@ def _named(
         if value >= _NAMED:
             found.append((value / len(words) ** 0.5, term))
     return tuple(name for _, name in sorted(found, key=lambda one: -one[0])[:3])
+
+
+@lru_cache(4096)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stems(text))

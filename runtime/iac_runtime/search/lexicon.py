@@ -1,14 +1,44 @@
-"""The words that a request is read with: `words.toml`, read once, on first need."""
+"""The words that a request is read with: those of the three files beside it, read once."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
+
+from iac_base.words import stem, stems
+
+SAME: Final = 0.85
+LOOSE: Final = 0.45
+"""What a word is worth that stands for another of its group, or often means another."""
+
+SURE: Final = 1.0
+MAY: Final = 0.3
+"""What a word says for an area that it nearly always means, or that it may mean."""
+
+ELSEWHERE: Final = "elsewhere"
+"""The area of what no app of a Mac does."""
 
 
-class Lexicon(NamedTuple):
-    """What people say and what dictionaries call it, as `words.toml` explains it."""
+class Area(NamedTuple):
+    """What apps are for: those apps, the usual one first, and what stems say for it."""
+
+    apps: Sequence[str]
+    worth: Mapping[str, float]
+    first: frozenset[str]
+
+
+class Language(NamedTuple):
+    """A language: words that tell it alone, and the starts of words with the English for them."""
+
+    plain: frozenset[str]
+    whole: Mapping[str, str]
+    starts: Mapping[str, str]
+
+
+class Lexicon(SimpleNamespace):
+    """What people say and what dictionaries call it, as the files explain it."""
 
     stop: frozenset[str]
     leading: frozenset[str]
@@ -18,18 +48,94 @@ class Lexicon(NamedTuple):
     marks: frozenset[str]
     app_verbs: frozenset[str]
     everyday_names: frozenset[str]
-    not_plural: frozenset[str]
     intents: Mapping[str, str]
-    apps: Mapping[str, str]
     phrases: Mapping[str, str]
     loose: Mapping[str, str]
     groups: Sequence[str]
+
+    @cached_property
+    def stopped(self) -> frozenset[str]:
+        """The stems of the words that name nothing."""
+        return frozenset(map(stem, self.stop))
+
+    @cached_property
+    def marked(self) -> frozenset[str]:
+        """The stems of the words that speak for a tool for any app."""
+        return frozenset(map(stem, self.marks))
+
+    @cached_property
+    def synonyms(self) -> dict[str, dict[str, float]]:
+        """A stem -> stems that may stand for it, with their worth."""
+        table: dict[str, dict[str, float]] = {}
+        for said, meant in self.loose.items():
+            table.setdefault(stem(said), {}).update(dict.fromkeys(stems(meant), LOOSE))
+        for group in self.groups:
+            words = stems(group)
+            for word in words:
+                same = {other: SAME for other in words if other != word}
+                table.setdefault(word, {}).update(same)
+        return table
+
+    @cached_property
+    def verbs(self) -> dict[str, tuple[str, ...]]:
+        """A stem -> the operations that it speaks for."""
+        table: dict[str, tuple[str, ...]] = {}
+        for operation, verbs in self.intents.items():
+            for verb in dict.fromkeys(stems(verbs)):
+                table[verb] = (*table.get(verb, ()), operation)
+        return table
+
+    @cached_property
+    def areas(self) -> dict[str, Area]:
+        """What apps are for, by name."""
+        return {
+            name: Area(
+                row["apps"],
+                {
+                    **dict.fromkeys(stems(row.get("may", "")), MAY),
+                    **dict.fromkeys(stems(row["sure"]), SURE),
+                },
+                frozenset(stems(row.get("first", ""))),
+            )
+            for name, row in _read("areas.toml").items()
+        }
+
+    @cached_property
+    def shared(self) -> Mapping[str, int]:
+        """How many areas a stem speaks for."""
+        found: dict[str, int] = {}
+        for area in self.areas.values():
+            for word in area.worth:
+                found[word] = found.get(word, 0) + 1
+        return found
+
+    @cached_property
+    def languages(self) -> dict[str, Language]:
+        """The other languages, by their codes."""
+        found = {}
+        for code, row in _read("languages.toml").items():
+            pairs = [(one, english) for english, said in row["words"] for one in said.split()]
+            short = 1 if code == "ja" else 4
+            starts = {one: to for one, to in pairs if len(one) >= short and one[-1] != "-"}
+            whole = {one.rstrip("-"): to for one, to in pairs}
+            found[code] = Language(frozenset(row["plain"].split()), whole, starts)
+        return found
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The stems that can be read."""
+        areas = (word for area in self.areas.values() for word in area.worth)
+        return frozenset({*self.synonyms, *self.verbs, *areas})
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
     """Return the words."""
-    rows = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+    rows = _read("words.toml")
     groups = rows.pop("same")["groups"]
     words = {key: frozenset(row.split()) for key, row in rows.items() if isinstance(row, str)}
     return Lexicon(**{**rows, **words}, groups=groups)

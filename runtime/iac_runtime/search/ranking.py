@@ -1,22 +1,25 @@
 """Ranking: what was found becomes hits, a tool each, with the operation and class it is for."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import lru_cache
+from collections.abc import Callable, Container, Mapping, Sequence, Set
+from heapq import nlargest
 from typing import Final, NamedTuple
 
-from iac_runtime.search.entries import Hint, Reach, ToolWords
+from iac_base.words import fold
+from iac_runtime.search.entries import IndexedApp, SearchRow
+from iac_runtime.search.hints import Hint, usual_apps
 from iac_runtime.search.lexicon import lexicon
-from iac_runtime.search.request import SearchRequest, SearchTerm, stem
+from iac_runtime.search.request import SearchRequest, SearchTerm
 from iac_runtime.tool import Op
 
-_FIELDS: Final = (1.0, 0.8, 0.35)
-"""What a word is worth in the name, the properties and the purpose."""
+_FIELDS: Final = (1.0, 0.8, 0.35, 0.2)
+"""What a word is worth in the name, the properties, the purpose, the dictionary's own words."""
 
 _HINT: Final = 0.5
 _COVER: Final = 0.35
 _OPERATION: Final = 0.2
 _TOGETHER: Final = 0.75
-_COMMAND: Final = 0.15
+_COMMAND: Final = 0.18
+_RECIPE: Final = 0.08
 _USUAL: Final[Mapping[Op, float]] = {"list": 0.5, "get": 0.45, "set": 0.2, "make": 0.2}
 """What a request speaks for that names no operation."""
 
@@ -51,51 +54,30 @@ _BARRED: Final[Mapping[str, frozenset[Op]]] = {
 _STANDARD: Final = frozenset(
     ("open", "close", "sav", "print", "quit", "delet", "duplicat", "exist", "mov", "run")
 )
-_ORDINARY: Final = 0.1
+_ORDINARY: Final = 0.2
 """What a command of the Standard Suite loses that no word asks for: an app's own come first."""
 
 _SYSTEM: Final = "com.apple."
 _AT_HAND: Final = 0.06
 """What an app has before others that do the same, because it comes with the system."""
 
+_LIKELY: Final = 3
+_ROWS: Final = 150
+_FEW: Final = 30
+"""Rows of the likeliest apps, and of others, that are looked at closely: those with most words."""
+
 _NONE: Final = Hint(0)
 _OPS: Final[tuple[Op, ...]] = ("get", "list", "count", "make", "set")
 
 
-class IndexedApp(NamedTuple):
-    """An app of the index: its key, name, bundle id, object tools by operation, and for which
-    apps its tools are."""
-
-    key: str
-    name: str
-    id: str
-    operations: Mapping[Op, ToolWords]
-    reach: Reach = "own"
-
-
-class SearchRow(NamedTuple):
-    """A row of the index as it was found; `kind` is an operation, or a kind of class.
-
-    `held` is a class whose objects something contains, `made` one that may be made, `class` any
-    other.
-    """
-
-    id: int
-    name: str
-    owned: str
-    purpose: str
-    app: int
-    kind: str
-
-
 class Offer(NamedTuple):
-    """A tool that serves a request: `row` says why; the operation, where it is a class's."""
+    """A tool that serves a request, with the row that says why; of a class, its operation."""
 
     score: float
-    app: int
+    app: str
     op: Op
-    row: int | None
-    is_class: bool
+    tool: str
+    row: SearchRow | None = None
 
 
 class _Match(NamedTuple):
@@ -108,99 +90,102 @@ class _Match(NamedTuple):
 
 def rank(
     request: SearchRequest,
-    rows: Iterable[SearchRow],
-    apps: Sequence[IndexedApp],
-    hints: Mapping[int, Hint],
+    apps: Mapping[str, IndexedApp],
+    hints: Mapping[str, Hint],
     worth: Callable[[str], float],
-    only: Sequence[int],
+    only: Container[str],
 ) -> list[Offer]:
     """Return what serves a request, best first, each tool once.
 
     Args:
         request: What was read.
-        rows: What the index found; doubles are taken once.
-        apps: The apps of the index.
+        apps: The apps that may serve it, by their keys, the likeliest first.
         hints: How strongly the request speaks for an app.
         worth: What a stem tells.
-        only: Apps whose object tools are offered whatever was found.
+        only: Apps of which every tool is offered, whatever was found.
     """
     told = [term.worth * _term_worth(term, worth) for term in request.terms]
-    marked = {place for place, term in enumerate(request.terms) if _meant(term) & _marks()}
+    marked = {place for place, term in enumerate(request.terms) if _meant(term) & lexicon().marked}
     weights = {app: _left(told, request.terms, hint) for app, hint in hints.items() if hint.said}
-    beside = {place for place, app in enumerate(apps) if app.reach == "any"}
-    for place in beside:
-        weights[place] = _plain(request, marked, hints.get(place, _NONE))
     options: dict[str, list[tuple[int, float]]] = {}
     for place, term in enumerate(request.terms):
         for word, value in term.options.items():
             options.setdefault(word, []).append((place, value))
     near = [0.5**term.depth for term in request.terms]
-    single = {row.id: row for row in rows}.values()
-    matches = [
-        _match(
-            row,
-            options,
-            weights.get(row.app, told),
-            request.action,
-            near,
-            marked if row.app in beside else None,
-        )
-        for row in single
-    ]
+    matches: list[_Match] = []
+    for number, (key, app) in enumerate(apps.items()):
+        most = _ROWS if number < _LIKELY or key in only else _FEW
+        whole = key in only or hints.get(key, _NONE).strength >= 1
+        marks = marked if app.reach == "any" else None
+        if marks is not None:
+            weights[key] = _plain(request, marked, hints.get(key, _NONE))
+        row_weights = weights.get(key, told)
+        found = [row for row in app.rows if not row.all.isdisjoint(options)]
+        if len(found) > most:
+            found = nlargest(most, found, key=lambda row: len(row.all & options.keys()))
+        if whole:
+            commands = (row for row in app.rows if row.kind == "command")
+            found += [row for row in commands if row.all.isdisjoint(options)]
+        matches += [_match(r, options, row_weights, request.action, near, marks) for r in found]
     cover = _cover(matches, weights, told)
     scale = _NAMED if request.operations or any(match.action for match in matches) else 1.0
     wanted = {
         op: max(scale * _USUAL.get(op, 0), request.operations.get(op, 0)) * _OPERATION
         for op in _OPS
     }
-    best: dict[tuple[int, Op, int | None], Offer] = {}
+    best: dict[str, Offer] = {}
 
-    def offer(score: float, app: int, op: Op, row: int | None, *, is_class: bool) -> None:
-        key = (app, op, None if is_class else row)
-        if key not in best or score > best[key].score:
-            best[key] = Offer(score, app, op, row, is_class)
+    def offer(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
+        if tool not in best or score > best[tool].score:
+            best[tool] = Offer(score, app, op, tool, row)
 
     base = {
-        place: _HINT * hints.get(place, _NONE).strength
-        + _COVER * cover.get(place, 0)
-        + _AT_HAND * (apps[place].reach != "own" or apps[place].id.startswith(_SYSTEM))
-        for place in {*cover, *hints, *only}
+        key: _HINT * hints.get(key, _NONE).strength
+        + _COVER * cover.get(key, 0)
+        + _AT_HAND * (app.reach != "own" or app.id.startswith(_SYSTEM))
+        + usual_apps().get(fold(app.name), 0.0)
+        for key, app in apps.items()
     }
     for match in matches:
         row, score = match.row, match.score + base[match.row.app]
+        app = apps[row.app]
         barred = _BARRED.get(row.kind)
         if barred is not None:
-            for op in apps[row.app].operations:
+            for op, tool in app.operations.items():
                 if op not in barred:
                     gain = wanted[op] - (_HELD * match.held if op in _OF_OBJECTS else 0)
-                    offer(score + gain, row.app, op, row.id, is_class=True)
+                    offer(score + gain, row.app, op, tool, row)
         else:
             gain = wanted.get(row.kind, _COMMAND)  # type: ignore[call-overload]
-            if row.name in _STANDARD and not match.got:
+            if not request.operations:
+                # A recipe is what people often do: it is near where a request has no verb.
+                gain = max(gain, _RECIPE)
+            if not match.got and _STANDARD.issuperset(row.words[0].split()):
                 gain -= _ORDINARY
             # What is done is the command's, what it is done to may be any class of the app.
             score = max(score, base[row.app] + _TOGETHER * match.action * cover[row.app])
-            offer(score + gain, row.app, row.kind, row.id, is_class=False)  # type: ignore[arg-type]
-    for place in {*only, *(app for app, hint in hints.items() if hint.strength >= 1)}:
-        for op in apps[place].operations:
-            offer(base[place] + wanted[op], place, op, None, is_class=True)
-    return _varied(sorted(best.values(), key=_order))
+            offer(score + gain, row.app, row.kind, row.name, row)  # type: ignore[arg-type]
+    for key, app in apps.items():
+        if key in only or hints.get(key, _NONE).strength >= 1:
+            for op, tool in app.operations.items():
+                offer(base[key] + wanted[op], key, op, tool, None)
+    return sorted(best.values(), key=_order)
 
 
-def _order(offer: Offer) -> tuple[float, int, str, int]:
-    return (-offer.score, offer.app, offer.op, offer.row or 0)
+def _order(offer: Offer) -> tuple[float, str, str]:
+    return (-offer.score, offer.app, offer.tool)
 
 
-def _varied(offers: Sequence[Offer]) -> list[Offer]:
+def varied(offers: Sequence[Offer]) -> list[Offer]:
     """Return the offers with the fourth and later tools of one sort and app further down.
 
     Who is shown three operations on a class knows that there are more; a command is news, and
     the other way round.
     """
-    seen: dict[tuple[int, bool], int] = {}
+    seen: dict[tuple[str, bool], int] = {}
     found: list[Offer] = []
     for one in offers:
-        sort = (one.app, one.is_class)
+        sort = (one.app, one.row is None or one.row.kind in _BARRED)
         seen[sort] = seen.get(sort, 0) + 1
         if seen[sort] > _OPERATIONS:
             one = one._replace(score=one.score - _MORE)
@@ -237,11 +222,6 @@ def _meant(term: SearchTerm) -> set[str]:
     return {word for word, value in term.options.items() if value == most}
 
 
-@lru_cache(maxsize=1)
-def _marks() -> frozenset[str]:
-    return frozenset(map(stem, lexicon().marks))
-
-
 def _term_worth(term: SearchTerm, worth: Callable[[str], float]) -> float:
     """Return what a term tells: its own word, else the commonest that may stand for it."""
     found = [value for word in term.options if (value := worth(word))]
@@ -264,9 +244,9 @@ def _match(
     got: dict[int, float] = {}
     named = 0
     acts = nearest = 0.0
-    fields = (row.name, row.owned, row.purpose)
-    for number, (field, worth) in enumerate(zip(fields, _FIELDS, strict=True)):
-        for word in options.keys() & field.split():
+    name = _telling(row.words[0])
+    for number, (field, worth) in enumerate(zip(row.words, _FIELDS, strict=False)):
+        for word in options.keys() & (field.split() if number else name):
             named += number == 0
             for place, value in options[word]:
                 if not weights[place]:
@@ -282,25 +262,59 @@ def _match(
         score *= 1.0 if marked & got.keys() else _UNMARKED
         acts = 0.0
     else:
-        share = named / len(row.name.split()) if row.name else 0
+        share = named / (len(name) or 1)
         score *= 0.75 + 0.25 * share
     held = 1 - nearest if nearest else 0.0
     return _Match(row, score, acts, got, held)
 
 
+def _telling(words: str) -> set[str]:
+    """Return the words of a name without those that name nothing, if others are left."""
+    return {*words.split()} - lexicon().stopped or {*words.split()}
+
+
 def _cover(
-    matches: Sequence[_Match], weights: Mapping[int, Sequence[float]], told: Sequence[float]
-) -> dict[int, float]:
+    matches: Sequence[_Match], weights: Mapping[str, Sequence[float]], told: Sequence[float]
+) -> dict[str, float]:
     """Return how much of a request each app knows at all, whichever row of it."""
-    found: dict[int, dict[int, float]] = {}
+    found: dict[str, dict[int, float]] = {}
     for match in matches:
         best = found.setdefault(match.row.app, {})
         for place, value in match.got.items():
             if value > best.get(place, 0):
                 best[place] = value
-    shares: dict[int, float] = {}
+    shares: dict[str, float] = {}
     for app, best in found.items():
         row = weights.get(app, told)
         reached = sum(row[place] * value for place, value in best.items())
         shares[app] = reached / (sum(row) or 1.0)
     return shares
+
+
+_HEAD: Final = 3
+_NEAR: Final = 0.3
+
+_SHARES: Final = (9, 6, 4, 3, 3, 2, 2)
+"""Tools of the likeliest app, the next, and so on, in an answer that names many."""
+
+
+def spread(offers: Sequence[Offer], head: int) -> list[Offer]:
+    """Return the offers so that an answer shows several apps, each with what fits best.
+
+    Which app is meant is the hardest to tell: `_HEAD` of the first `head` are of one app at most
+    where another is near, and those behind come by shares of apps.
+    """
+    first: list[Offer] = []
+    for one in offers:
+        near = bool(first) and one.score > first[0].score - _NEAR
+        if len(first) < head and sum(other.app == one.app for other in first) < _HEAD and near:
+            first.append(one)
+        first = first or [one]
+    first += [one for one in offers if one not in first][: head - len(first)]
+    left = [one for one in offers if one not in first]
+    behind: dict[str, list[Offer]] = {}
+    for one in left:
+        behind.setdefault(one.app, []).append(one)
+    shares = zip(dict.fromkeys(one.app for one in offers), _SHARES, strict=False)
+    chosen = [one for app, share in shares for one in behind.get(app, ())[:share]]
+    return [*first, *chosen, *(one for one in left if one not in chosen)]

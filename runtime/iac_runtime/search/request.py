@@ -1,7 +1,7 @@
 """Reading a request: words, stems and spelling, and the operations that it speaks for.
 
-Simple English only: plurals, `-ing`, `-ed`. The same function runs over
-dictionaries and requests, so a wrong stem costs nothing as long as it is the same one.
+What is said in another language is read as the English words that `languages.toml` has for it;
+what stands in quotes or behind a colon is what somebody writes, and says little of what is wanted.
 
 A word with one letter more, less, changed or two exchanged shares a form with the right one when
 one letter is left out of either or both. Those forms are few, so they are looked up, not searched.
@@ -14,87 +14,33 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_base.words import split_name
-from iac_runtime.search.lexicon import lexicon
+from iac_base.words import split, stem
+from iac_runtime.search.lexicon import Language, lexicon
 
 MAX_QUERY: Final = 400
 """Characters of a request that are read; people say it in fewer."""
-
-_WORD: Final = re.compile(r"[^\W_]+")
-_VOWEL: Final = re.compile(r"[aeiouy]")
-
-
-def split(text: str) -> list[str]:
-    """Return the words of `text` in lower case; `NetNewsWire` gives its parts and the whole."""
-    found: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
-        found.append(word.casefold())
-        parts = split_name(word)
-        if len(parts) > 1:
-            found += [part for part in parts if len(part) > 1]
-    return found
-
-
-def stems(text: str) -> list[str]:
-    """Return the stems of the words of `text`, in order."""
-    return [stem(word) for word in split(text)]
-
-
-@lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
-    """Return the stem of a word in lower case."""
-    if len(word) <= 3 or word in lexicon().not_plural:
-        return word
-    base = _singular(word)
-    for ending in ("ing", "ed"):
-        cut = base.removesuffix(ending)
-        if cut != base and len(cut) >= 3 and _VOWEL.search(cut):
-            return _shortened(cut)
-    return _shortened(base)
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return f"{word[:-3]}y"
-    if word.endswith(("sses", "xes", "ches", "shes", "zzes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
-
-
-def _shortened(word: str) -> str:
-    """Return `word` without a doubled last letter and a silent e: stopp, stop; make, mak."""
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
-        return word[:-1]
-    return word.removesuffix("e") if len(word) > 3 else word
-
 
 _SHORTEST: Final = 4
 _LIKE: Final = 0.7
 
 
-class Speller:
-    """The vocabulary of an index by the forms of its words."""
-
-    def __init__(self, vocabulary: Iterable[str]) -> None:
-        # Texts, not lists: a table of a hundred thousand lists would make each full run of the
-        # garbage collector a pause that is longer than a search.
-        self._forms: dict[str, str] = {}
-        for word in vocabulary:
-            if len(word) >= _SHORTEST - 1 and not word.isdecimal():
-                for form in _forms(word):
-                    others = self._forms.get(form)
-                    self._forms[form] = f"{others} {word}" if others else word
-
-    def nearest(self, word: str, count: int = 3) -> list[str]:
-        """Return the words that `word` may have been meant as, most alike first."""
-        if len(word) < _SHORTEST:
-            return []
-        found = {near for form in _forms(word) for near in self._forms.get(form, "").split()}
-        alike = {near: SequenceMatcher(None, word, near).ratio() for near in found}
-        ranked = sorted(alike, key=lambda near: (-alike[near], near))
-        return [near for near in ranked if alike[near] >= _LIKE][:count]
+def nearest(word: str, vocabulary: Iterable[str], count: int = 3) -> list[str]:
+    """Return the words of a vocabulary that `word` may have been meant as, most alike first."""
+    if len(word) < _SHORTEST:
+        return []
+    forms, letters = {*_forms(word)}, {*word}
+    # Few have the letters; only those are cut up.
+    near = [
+        one for one in vocabulary if abs(len(one) - len(word)) < 2 and len(one) >= _SHORTEST - 1
+    ]
+    near = [one for one in near if len(letters.symmetric_difference(one)) < 3]
+    alike = {
+        one: SequenceMatcher(None, word, one).ratio()
+        for one in near
+        if one.isalpha() and not forms.isdisjoint(_forms(one))
+    }
+    ranked = sorted(alike, key=lambda one: (-alike[one], one))
+    return [one for one in ranked if alike[one] >= _LIKE][:count]
 
 
 def _forms(word: str) -> Iterator[str]:
@@ -103,17 +49,28 @@ def _forms(word: str) -> Iterator[str]:
         yield word[:place] + word[place + 1 :]
 
 
-_SAME: Final = 0.85
-_LOOSE: Final = 0.45
+_MISTYPED: Final = 0.9
+"""What a word is worth that may be what was meant."""
+
+_WRITTEN_DOWN: Final = 0.3
+"""What a word is worth that stands in quotes, or behind a colon."""
+
 _VERB: Final = 0.55
 """How much a verb that speaks for an operation counts as a word to find."""
 
 _MAX_TERMS: Final = 16
 _SPACED: Final = re.compile(r"[^\W_][^\s]*")
+_QUOTED: Final = re.compile(r""""[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」""")
+_BEHIND: Final = re.compile(r"(?<=\w): .*", re.DOTALL)
+_CELL: Final = re.compile(r"\b[A-Z]{1,2}[1-9]\d{0,2}\b")
 _WRITTEN: Final = (
     (re.compile(r"\s>\s"), "menu"),
     (re.compile(r"\bhttps?://\S+|(?<![\w.@-])(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b"), "url"),
     (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
+    (re.compile(r"\S+@\S+\.\w+"), "email address"),
+    (re.compile(r"^is [\w ]{2,20} (?:on|up|running|open|launched)\b"), "running process app"),
+    (re.compile(r"\b[\w-]+\.(?:txt|pdf|docx?|xlsx?|png|jpe?g|zip|md|mov|csv)\b"), "file"),
+    (re.compile(r"\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b|\bat \d{1,2}\b"), "oclock"),
 )
 """What is known by how it is written: a way through menus, an address, the number of an Apple
 error."""
@@ -147,35 +104,16 @@ class SearchRequest(NamedTuple):
     """The place in `terms` of what seems to be the verb: the first word that tells something."""
 
     names: frozenset[str] = frozenset()
+    first: str = ""
+    """The stem of the first word that is no courtesy."""
+
+    capitals: frozenset[str] = frozenset()
+    """The words that seem to be names, as written, in lower case."""
 
 
-@lru_cache(maxsize=1)
-def _synonyms() -> dict[str, dict[str, float]]:
-    table: dict[str, dict[str, float]] = {}
-    for said, meant in lexicon().loose.items():
-        row = table.setdefault(stem(said), {})
-        for word in stems(meant):
-            row[word] = _LOOSE
-    for group in lexicon().groups:
-        words = stems(group)
-        for word in words:
-            row = table.setdefault(word, {})
-            row.update((other, _SAME) for other in words if other != word)
-    return table
-
-
-@lru_cache(maxsize=1)
-def _verbs() -> dict[str, tuple[str, ...]]:
-    table: dict[str, list[str]] = {}
-    for operation, verbs in lexicon().intents.items():
-        for verb in stems(verbs):
-            table.setdefault(verb, []).append(operation)
-    return {verb: tuple(operations) for verb, operations in table.items()}
-
-
-def known_words() -> set[str]:
+def known_words() -> frozenset[str]:
     """Return the stems that the lexicon can read."""
-    return {*_synonyms(), *_verbs()}
+    return lexicon().known
 
 
 def read_request(
@@ -188,46 +126,115 @@ def read_request(
         known: Whether a stem is a word of some tool or of the lexicon.
         near: The words that a mistyped one may have been meant as.
     """
-    plain = _phrases(text[:MAX_QUERY].replace("’", "'").casefold())
-    words = tuple(split(plain))
+    told, quoted = _parted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
+    said = _phrases(_in_english(told.replace("’", "'")).casefold())
+    outside = split(said)
+    words = (*outside, *split(quoted))
     lists = lexicon()
     operations: dict[str, float] = {}
     found: dict[str, SearchTerm] = {}
-    depth, things = 0, 0
-    for word in words:
+    depth, things, capitals = 0, 0, _names(told)
+    names = frozenset(map(stem, capitals))
+    for number, word in enumerate(words):
         base = stem(word)
         if word in lists.leading and things:
             depth, things = depth + 1, 0
-        if known(base) or base in found:
+        if known(base) or base in found or base in names:
             meant = [base]
         else:
             # What is mistyped may have lost its ending: unraed is no past tense of unra.
             meant = list(near(base)) or list(near(word)) or [base]
-        verbs = [verb for one in meant for verb in _verbs().get(one, ())]
-        for operation in verbs:
-            operations[operation] = 1.0
+        verbs = [verb for one in meant for verb in lists.verbs.get(one, ())]
+        if number < len(outside):
+            operations.update(dict.fromkeys(verbs, 1.0))
         if word in lists.stop or base in found or len(word) < 2 or len(found) >= _MAX_TERMS:
             continue
         options: dict[str, float] = {}
         for one in meant:
-            for other, worth in _synonyms().get(one, {}).items():
+            for other, worth in lists.synonyms.get(one, {}).items():
                 options[other] = max(options.get(other, 0), worth)
-            options[one] = 1.0
-        found[base] = SearchTerm(base, options, _VERB if verbs else 1.0, depth)
+            options[one] = 1.0 if one == base else _MISTYPED
+        worth = _VERB if verbs else 1.0
+        if number >= len(outside):
+            worth *= _WRITTEN_DOWN
+        found[base] = SearchTerm(base, options, worth, depth)
         things += not verbs
     asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
-    return SearchRequest(words, tuple(found.values()), operations, action, _names(text))
+    first = next((stem(word) for word in words if word not in lists.polite), "")
+    return SearchRequest(words, tuple(found.values()), operations, action, names, first, capitals)
 
 
 def _names(text: str) -> frozenset[str]:
-    """Return the stems of the words that begin with a capital, the first aside.
+    """Return the words that begin with a capital, the first aside, in lower case.
 
     Where all do, it says nothing.
     """
     words = _SPACED.findall(text[:MAX_QUERY])[1:]
     names = [word for word in words if word[0].isupper()]
-    return frozenset(stems(" ".join(names))) if len(names) < len(words) else frozenset()
+    return frozenset(split(" ".join(names))) if len(names) < len(words) else frozenset()
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Return what is said of a request, and what in it is only written down."""
+    quoted = " ".join(_QUOTED.findall(text))
+    said = _QUOTED.sub(" ", text)
+    behind = _BEHIND.search(said)
+    if behind and len(said[: behind.start()].split()) > 1:
+        said, quoted = said[: behind.start()], f"{quoted} {behind.group()}"
+    # Who writes nothing else means what stands there.
+    return (said, quoted) if len(said.split()) > 1 else (text, "")
+
+
+def _in_english(text: str) -> str:
+    """Return `text` with what is said in another language in the English words for it."""
+    if _JAPANESE.search(text):
+        return _japanese(text)
+    words = [(word, _bare(word)) for word in re.findall(r"[^\W_]+|[^\w\s]+", text)]
+    foreign = [bare for _, bare in words if bare[0].isalpha() and not _is_english(bare)]
+    count = sum(bare[0].isalpha() for _, bare in words)
+    code, most = "", min(count, max(2.0, count / 2 - 1)) - 0.5
+    for one, language in lexicon().languages.items():
+        told = sum(bare in language.plain or bool(_meant(bare, language)) for bare in foreign)
+        if told > most:
+            code, most = one, told
+    if not code:
+        return text
+    language = lexicon().languages[code]
+    said = ((word, bare) for word, bare in words if bare not in language.plain)
+    return " ".join(_meant(bare, language) or word for word, bare in said)
+
+
+_JAPANESE: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+def _japanese(text: str) -> str:
+    """Return the English words for the longest Japanese ones, the last first, and what is Latin.
+
+    What is done stands last in Japanese.
+    """
+    table = lexicon().languages["ja"].whole
+    known = "|".join(map(re.escape, sorted(table, key=len, reverse=True)))
+    found = re.findall(rf"{known}|[A-Za-z0-9@.'-]+", text)
+    return " ".join(table.get(one, one) for one in reversed(found))
+
+
+def _meant(word: str, language: Language) -> str:
+    """Return the English words for a word without accents, or nothing."""
+    if word in language.whole:
+        return language.whole[word]
+    sizes = range(len(word) - 1, 3, -1)
+    return next((language.starts[word[:n]] for n in sizes if word[:n] in language.starts), "")
+
+
+def _is_english(word: str) -> bool:
+    lists = lexicon()
+    return word in lists.stop or word in lists.leading or stem(word) in lists.known
+
+
+def _bare(word: str) -> str:
+    parts = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(one for one in parts if not unicodedata.combining(one))
 
 
 def _phrases(text: str) -> str:

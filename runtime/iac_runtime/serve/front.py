@@ -130,12 +130,12 @@ def _end(
             os._exit(1 if failed else 0)
 
 
-def identity(surface: str = "") -> ServerIdentity:
+def identity(surface: str = "", instructions: str = INSTRUCTIONS) -> ServerIdentity:
     """Return what the server says of itself; `surface` is what it lists."""
     plans = "plans" in surface.split(",") and find_spec("pydantic_monty") is not None
     # A session lasts hours: list_apps says what the time is by then.
     today = time.strftime("It began on %A %Y-%m-%d; the zone is %Z (%z).\n")
-    return ServerIdentity("iac", VERSION, INSTRUCTIONS + today + PLANS * plans, CAPABILITIES)
+    return ServerIdentity("iac", VERSION, instructions + today + PLANS * plans, CAPABILITIES)
 
 
 def start(raw: Mapping[str, Any]) -> int:
@@ -158,7 +158,7 @@ def start(raw: Mapping[str, Any]) -> int:
     lines = Listings(folders, _choice(raw, read_only=read_only), find)
     # What is wrong with the folders or the choice is said before a client waits.
     lines()
-    said = identity(lines.surface)
+    said = identity(lines.surface, lines.spoken_of(INSTRUCTIONS))
     gate = LazyGate(lines, partial(_open, raw), opened)
     watch = BuildWatch(gate.look, gate.changes)
     watch.start()

@@ -4,6 +4,7 @@ A start of the server pays for this module.
 """
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -51,8 +52,8 @@ def chosen_lines(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[byt
     return lines
 
 
-def own_lines(choice: Choice) -> list[bytes]:
-    """Return the entries of the runtime's own tools that `choice` lists."""
+def own_tools(choice: Choice) -> list[Tool]:
+    """Return the runtime's own tools that `choice` lists."""
     tools: list[Tool] = []
     if SEARCH in choice.expose:
         tools += META_TOOLS.values()
@@ -62,11 +63,27 @@ def own_lines(choice: Choice) -> list[bytes]:
     else:
         tools += OWN_TOOLS.values()
     tools += toolset_tools({*choice.expose, *choice.pins})
-    return _lines(
-        entry(tool)
+    return [
+        tool
         for tool in tools
         if not choice.read_only or tool.ceiling == "SAFE" or tool.name in STARTERS
+    ]
+
+
+def spoken_of(text: str, choice: Choice) -> str:
+    """Return the lines of instructions that speak only of tools which `choice` lets be called."""
+    if SEARCH in choice.expose and not choice.read_only:
+        return text
+    names = {tool.name for tool in own_tools(choice)}
+    return "".join(
+        line
+        for line in text.splitlines(keepends=True)
+        if names.issuperset(_TOOL_NAME.findall(line))
+        and not (choice.read_only and line.startswith("Act:"))
     )
+
+
+_TOOL_NAME: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
 
 def _patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[str]:
@@ -144,6 +161,10 @@ class Listings:
         self._seen: Stamp = ()
         self._now: _Read | None = None
 
+    def spoken_of(self, text: str) -> str:
+        """Return the lines of instructions that speak only of what can be called here."""
+        return spoken_of(text, self._choice)
+
     @property
     def surface(self) -> str:
         """What is listed, in the words of `--expose` and `--pin`."""
@@ -213,7 +234,10 @@ class Listings:
 
     def _fresh(self, folders: Sequence[Path]) -> _Read:
         tool_folders = read_tool_folders(folders)
-        tools = [*own_lines(self._choice), *chosen_lines(tool_folders, self._choice)]
+        tools = [
+            *_lines(map(entry, own_tools(self._choice))),
+            *chosen_lines(tool_folders, self._choice),
+        ]
         return _Read(tools, _apps(tool_folders))
 
 

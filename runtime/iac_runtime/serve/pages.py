@@ -1,17 +1,21 @@
 """What a client finds out: tools by what they do, their pages, an app's object model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from iac_base.errors import (
+    ToolError,
     UnknownToolError,
     nearest,
     quoted,
 )
 from iac_base.text import clean_text
-from iac_runtime.search import Index, Page, SearchHit, page
-from iac_runtime.search.entries import AppWords, added_words
-from iac_runtime.tool import Level, Property
+from iac_runtime.gate.planning import bind
+from iac_runtime.language.compose import effective_level
+from iac_runtime.search import Index, Page, SearchHit, page, tokens
+from iac_runtime.search.entries import IndexedApp, added_app, listing_entry
+from iac_runtime.search.index import LIMIT
+from iac_runtime.tool import Level, Property, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import (
@@ -27,7 +31,7 @@ from iac_runtime.tools.tables import APPLICATION, Tables
 
 
 class ToolSearch:
-    """Answers `find_tools` over a catalogue; the index is made on first need, in a thread.
+    """Answers `find_tools` over a catalogue; the index is opened on first need.
 
     Args:
         catalogue: Returns the tools as they are now.
@@ -40,7 +44,11 @@ class ToolSearch:
         self._made: tuple[Catalogue, Index] | None = None
 
     def find(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `{"tools": [{name, purpose, level, ceiling, call_with, schema, example}]}`.
+        """Return the pages of what fits best, and further tools by app.
+
+        `{"tools": [{name, purpose, level, call_with, schema, example}], "more": {app: {name:
+        a few words}}}`, about `_TOKENS` in all: of pages, the first is always whole. A query that
+        is a tool's name gets its page.
 
         Raises:
             ToolError: An argument is wrong.
@@ -49,53 +57,147 @@ class ToolSearch:
         given = check_arguments(arguments, META_TOOLS["find_tools"].input)
         level: Level | None = "SAFE" if self._read_only else given.get("level")
         catalogue, index = self._index()
-        limit = given.get("limit", 5)
+        app, limit = given.get("app"), given.get("limit", _MOST)
         # Of those that can do no more than read there are enough among four times as many.
-        hits = index.find(
-            given["query"],
-            app=given.get("app"),
-            level=level,
-            limit=limit * 4 if self._read_only else limit,
-        )
+        wide = _ALL_OF_AN_APP if app else limit * 4 if self._read_only else limit
+        hits = index.find(given["query"], app=app, level=level, limit=max(wide, limit))
         if self._read_only:
-            hits = [hit for hit in hits if reach(catalogue, hit.tool) == "SAFE"][:limit]
-        found = [self._row(any_page(catalogue, hit), hit) for hit in hits]
-        note = _note(catalogue, given.get("app"), found=bool(found))
-        return {"tools": found, "note": note} if note else {"tools": found}
+            hits = [hit for hit in hits if reach(catalogue, hit.tool) == "SAFE"]
+        if app is None or "limit" in given:
+            hits = hits[:limit]
+        name = given["query"].strip()
+        asked = [hit for hit in hits if hit.tool == name]
+        if name in catalogue.tools and not asked and not self._read_only:
+            asked = [SearchHit(name, 0, "", "command", "", (), catalogue.tools[name].level)]
+        hits = [*asked, *(hit for hit in hits if hit.tool != name)]
+        pages: list[dict[str, Any]] = []
+        for hit in hits[:_PAGES]:
+            row = self._row(any_page(catalogue, hit), hit)
+            if pages and tokens([*pages, row]) > _TOKENS - _FOR_NAMES:
+                break
+            pages.append(row)
+        answer: dict[str, Any] = {"tools": pages}
+        room = _TOKENS - _FOR_A_NOTE - tokens([answer])
+        if more := _named(catalogue, hits[len(pages) :], room, LIMIT - len(pages)):
+            answer["more"] = more
+        if note := _note(catalogue, app, found=bool(hits), more=bool(more)):
+            answer["note"] = note
+        return answer
 
     def _index(self) -> tuple[Catalogue, Index]:
         catalogue = self._catalogue()
         if self._made is None or self._made[0] is not catalogue:
-            self._made = (catalogue, Index.open(catalogue, beside))
+            self._made = (catalogue, Index(catalogue, beside))
         return self._made
 
     def _row(self, page: Page, hit: SearchHit) -> dict[str, Any]:
+        level, others = _needed(self._catalogue(), page)
         reach = page.level if page.level == page.ceiling else f"{page.level} to {page.ceiling}"
         row = {
             "name": page.tool,
             "purpose": page.purpose,
             "level": reach,
-            "call_with": DOORS[page.level],
+            "call_with": DOORS[level],
             "schema": page.schema,
             "example": page.example,
         }
+        if others:
+            row["others"] = others
         if hit.element:
             row["about"] = " ".join((hit.element, *hit.properties))
         return row
 
 
-def _note(catalogue: Catalogue, app: str | None, *, found: bool) -> str:
+_TOKENS: Final = 900
+"""About what an answer may cost."""
+
+_PAGES: Final = 3
+_FOR_A_NOTE: Final = 45
+_FOR_NAMES: Final = 385
+"""What of that is kept for names, where more than one page fits."""
+
+_MOST: Final = _PAGES + 25
+_ALL_OF_AN_APP: Final = 200
+_WORDS: Final = 6
+
+
+def _named(
+    catalogue: Catalogue, hits: Sequence[SearchHit], room: float, first: int
+) -> dict[str, dict[str, str]]:
+    """Return tools by app with a few words each, as many as there is room for, in tokens.
+
+    The `first` of them stand in a group of their own. Names go before words.
+    """
+    found: dict[str, dict[str, str]] = {}
+    kept: list[tuple[dict[str, str], SearchHit]] = []
+    for number, hit in enumerate(hits):
+        row = catalogue.tools.get(hit.tool)
+        of = "nearest" if number < first else row.app.name if row else "any app"
+        room -= (len(hit.tool) + 6 + (0 if of in found else len(of) + 6)) / 4
+        if room < 0:
+            break
+        group = found.setdefault(of, {})
+        group[hit.tool] = ""
+        kept.append((group, hit))
+    for group, hit in kept:
+        row = catalogue.tools.get(hit.tool)
+        if row and hit.element and hit.why.startswith(f"{hit.op} "):
+            said = hit.why.replace(f" in {row.app.name}", "")
+        else:
+            said = any_purpose(catalogue, hit.tool)
+        words = " ".join(said.split()[:_WORDS]).rstrip(".,:;(")
+        room -= len(words) / 4
+        if room < 0:
+            break
+        group[hit.tool] = words
+    return found
+
+
+def _needed(catalogue: Catalogue, page: Page) -> tuple[Level, str]:
+    """Return the level of a page's example, and which other arguments need another door."""
+    if page.level == page.ceiling or page.tool not in catalogue.tools:
+        return page.level, ""
+    operation = catalogue.operation(page.tool)
+    given = bind(operation.spec, page.example)
+    try:
+        level = effective_level(operation, given, "")
+    except ToolError:
+        level = page.ceiling
+    if level == page.ceiling:
+        return level, f"Other arguments may do with {DOORS[page.level]}; it says so if not."
+    spec, tables = operation.spec, operation.tables
+    rows: list[tuple[str, Level]] = []
+    if spec.op == "set":
+        for name in given.get("properties", ()):
+            owners = [term for term in tables.classes if tables.find_property(term, name)]
+            held = (one for term in owners for one in tables.properties(term))
+            rows.extend((one.term, one.level) for one in held)
+    elif spec.op == "make" or spec.event == "coredelo":
+        making = spec.op == "make"
+        classes = tables.classes.items()
+        rows.extend((term, one.make if making else one.delete) for term, one in classes)
+    needing = dict.fromkeys(term for term, most in rows if not at_most(most, level))
+    shown = ", ".join([*needing][:_SHOWN]) or "some arguments"
+    return level, f"{DOORS[page.ceiling]} for: {shown}{', ...' if len(needing) > _SHOWN else ''}"
+
+
+_SHOWN: Final = 8
+
+
+def _note(catalogue: Catalogue, app: str | None, *, found: bool, more: bool) -> str:
     """Return what is to be said beside the tools that were found; empty where nothing is."""
     if app is not None and catalogue.find_app(app) is None:
         others = " These work with any app." if found else ""
         return f"There are no tools of {quoted(app)}; list_apps names the apps there are.{others}"
+    if more:
+        return "For the page of a tool of `more`, ask find_tools for its name."
     return "" if found else "Nothing fits; say it in other words, or look at list_apps."
 
 
-def beside() -> Iterator[AppWords]:
+def beside() -> Iterator[IndexedApp]:
     """Yield what added tools are found by; this loads the rows of their packages."""
     for name in TOOLSETS:
-        yield added_words(toolset_tools((name,)), "any")
+        yield added_app(name, toolset_tools((name,)), "any")
 
 
 def known_names(catalogue: Catalogue) -> list[str]:
@@ -112,6 +214,13 @@ def reach(catalogue: Catalogue, tool: str) -> Level:
     """Return the most that a call of a tool can need; of one that is not there, SAFE."""
     row = catalogue.tools.get(tool) or _written(tool)
     return row.ceiling if row is not None else "SAFE"
+
+
+def any_purpose(catalogue: Catalogue, name: str) -> str:
+    """Return what a tool does, in one line."""
+    if found := _written(name):
+        return found.purpose
+    return str(listing_entry(catalogue, name)["description"])
 
 
 def any_page(catalogue: Catalogue, tool: str | SearchHit) -> Page:

@@ -180,8 +180,8 @@ META_TOOLS: Final = _by_name(
         "find_tools",
         "Find tools for Mac apps (Mail, Notes, Finder, Calendar, Safari, Music, ...), for any "
         "app's windows and menus and for scripts, by what you want to do, in plain words. "
-        "Gives names, purposes, exact schemas, an example each, and which of read_tool, "
-        "write_tool, dangerous_tool calls it. Start here.",
+        "Gives the pages of what fits best (exact schema, an example, which tool calls it), "
+        "and the names of more. Start here.",
         _schema(
             {
                 "query": {
@@ -194,7 +194,7 @@ META_TOOLS: Final = _by_name(
                     "enum": [*LEVELS],
                     "description": "Only tools that need at most this.",
                 },
-                "limit": {"type": "integer", "minimum": 1, "maximum": 20},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 50},
             },
             "query",
         ),

@@ -1,0 +1,160 @@
+"""Which apps a request means: by their names, and by what they are for."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from iac_base.words import fold, stem
+from iac_runtime.search.lexicon import ELSEWHERE, Area, lexicon
+from iac_runtime.search.request import SearchRequest, SearchTerm
+
+_NAMED: Final = 2.0
+_AREA: Final = 0.8
+"""How much a sure word of an area speaks for its usual app, against 2 for the app's own name."""
+
+_MOST: Final = 1.6
+_NEXT: Final = 0.85
+"""What of that the next app of an area has."""
+
+_OF_A_NAME: Final = 0.5
+"""What a word of an area is worth that seems to be somebody's name for something."""
+
+_USUAL: Final = 0.15
+"""What the usual app of an area has before apps of none."""
+
+_OTHER: Final = 0.6
+"""What of that another app of an area has, and what is of no app."""
+
+_ITSELF: Final = 0.9
+"""From here on an option is the word itself, or what it was mistyped of."""
+
+_PART: Final = 1.6
+"""How strongly an app is meant by a word of its name that is its own."""
+
+_OTHERWISE: Final = 0.7
+_APART: Final = 0.25
+"""How much a request must speak for what no app does, at all and beyond every area of apps."""
+
+_LONGEST: Final = 4
+"""Words of a name that are looked at together."""
+
+Place = tuple[int, int]
+"""Where an app stands: the number of its index, and its place there."""
+
+Find = Callable[[str], Iterable[Place]]
+"""Returns the apps of a folded name (`=mail`), or of a word of a name (`~chrome`)."""
+
+
+class Hint(NamedTuple):
+    """How strongly an app is meant, from 0 to 2, and the stems that were its name."""
+
+    strength: float
+    said: frozenset[str] = frozenset()
+
+
+def hints(request: SearchRequest, find: Find, common: Callable[[str], bool]) -> dict[Place, Hint]:
+    """Return how a request speaks for apps; one that it does not speak for is not there.
+
+    Args:
+        request: What was read.
+        find: Finds apps by their names.
+        common: Whether a stem is not one app's own, though its name has it.
+    """
+    found: dict[Place, Hint] = {}
+    for name, worth in areas(request).items():
+        strength = min(_MOST, _AREA * worth)
+        for app in lexicon().areas[name].apps:
+            for place in find(f"={fold(app)}"):
+                _add(found, place, Hint(strength))
+                strength *= _NEXT
+    for term in request.terms:
+        for word, worth in term.options.items():
+            if not common(word):
+                for place in find(f"~{word}"):
+                    _add(found, place, Hint(_PART * worth**2, frozenset({term.stem})))
+    words = request.words
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
+            places = tuple(find(f"={''.join(words[start:end])}"))
+            if not places:
+                continue
+            before = words[start - 1] if start else ""
+            after = words[end] if end < len(words) else ""
+            if not before and words[0] in lexicon().app_verbs and after != "app":
+                continue
+            plain = end == start + 1 and {words[start], stem(words[start])} & _everyday()
+            # An everyday word is a name only where something says that the app is meant.
+            told = (
+                before in lexicon().before_app or after == "app" or words[start] in request.capitals
+            )
+            if plain and not told:
+                continue
+            said = {*map(stem, words[start:end]), stem("".join(words[start:end]))}
+            for place in places:
+                _add(found, place, Hint(_NAMED, frozenset(said)))
+    return found
+
+
+def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
+    """Say whether any app may do what is asked; of an app that is named, somebody knows it does."""
+    if any(hint.said and hint.strength >= _PART for hint in meant):
+        return True
+    if any(term.stem in lexicon().marked for term in request.terms):
+        return True
+    found = areas(request)
+    elsewhere = found.pop(ELSEWHERE, 0.0)
+    return elsewhere < _OTHERWISE or elsewhere < max(found.values(), default=0.0) + _APART
+
+
+def areas(request: SearchRequest) -> dict[str, float]:
+    """Return how much a request speaks for each area of apps."""
+    found: dict[str, float] = {}
+    verbs = lexicon().verbs
+    # What a request begins with is done, not spoken of: list the songs, email it to her.
+    terms = [one for one in request.terms if one.stem != request.first or one.stem not in verbs]
+    for name, area in lexicon().areas.items():
+        worth = sum(_said(one.options, area) * _weight(request, one) for one in terms)
+        if request.first in area.first:
+            worth += 1.0
+        if worth:
+            found[name] = worth
+    return found
+
+
+def _weight(request: SearchRequest, term: SearchTerm) -> float:
+    return min(1.0, term.worth * 2) * (_OF_A_NAME if term.stem in request.names else 1.0)
+
+
+def _said(options: Mapping[str, float], area: Area) -> float:
+    """Return what a word says for an area: less where it speaks for several."""
+    shared = lexicon().shared
+    return max(
+        (
+            area.worth[one] * worth / shared[one] ** 0.5
+            for one, worth in options.items()
+            if one in area.worth and worth >= _ITSELF
+        ),
+        default=0.0,
+    )
+
+
+def _add(found: dict[Place, Hint], place: Place, hint: Hint) -> None:
+    old = found.get(place, Hint(0))
+    found[place] = Hint(max(old.strength, hint.strength), old.said | hint.said)
+
+
+@lru_cache(maxsize=1)
+def _everyday() -> frozenset[str]:
+    """Return the words of every day that may be names of apps."""
+    words = {word for area in lexicon().areas.values() for word in area.worth}
+    return frozenset({*words, *lexicon().everyday_names})
+
+
+@lru_cache(maxsize=1)
+def usual_apps() -> Mapping[str, float]:
+    """Return the folded names of the apps that people mean without naming one, and how much so."""
+    usual: dict[str, float] = {"": _USUAL * _OTHER}
+    for area in lexicon().areas.values():
+        for number, app in enumerate(area.apps):
+            usual.setdefault(fold(app), _USUAL if number == 0 else _USUAL * _OTHER)
+    return usual
