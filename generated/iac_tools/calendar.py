@@ -30,6 +30,8 @@ __all__ = [
     "count",
     "delete",
     "duplicate",
+    "events_between",
+    "events_of_day",
     "exists",
     "find_events",
     "get",
@@ -39,6 +41,7 @@ __all__ = [
     "list_events",
     "list_guests",
     "make",
+    "make_all_day_event",
     "make_calendar",
     "make_event",
     "move",
@@ -47,7 +50,9 @@ __all__ = [
     "quit",
     "read_event",
     "reload_calendars",
+    "rename_event",
     "reschedule",
+    "search_events",
     "set",
     "set_location",
     "show",
@@ -872,6 +877,159 @@ def show_day(day: DateOrText) -> None:
     return APP.call(show_day, day=day)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "day": Param("", "", "date"),
+    },
+    result="list of record",
+    bind={
+        "element": "event",
+        "of": "calendars",
+        "where": {"start date": {">=": "$day+0", "<": "$day+1"}},
+        "properties": ["summary", "start date", "end date", "location"],
+        "order": ["start date"],
+    },
+    example={"day": "2026-03-01T09:30:00Z"},
+)
+def events_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
+    """List the events of a day, such as today or tomorrow, in all calendars. SAFE.
+
+    Args:
+        day: A day, such as today, tomorrow or 2026-11-24.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(events_of_day, day=day)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "first": Param("", "", "date"),
+        "last": Param("", "", "date"),
+    },
+    result="list of record",
+    bind={
+        "element": "event",
+        "of": "calendars",
+        "where": {"start date": {">=": "$first+0", "<": "$last+1"}},
+        "properties": ["summary", "start date", "end date", "location"],
+        "order": ["start date"],
+    },
+    example={"first": "2026-03-01T09:30:00Z", "last": "2026-03-01T09:30:00Z"},
+)
+def events_between(first: DateOrText, *, last: DateOrText) -> ListOf[Mapping[str, Any]]:
+    """List the events of all calendars from one day to another, both included, in order. SAFE.
+
+    Args:
+        first: A day, such as today, tomorrow or 2026-11-24.
+        last: A day, such as today, tomorrow or 2026-11-24.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(events_between, first=first, last=last)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "title": Param("", "", "text"),
+    },
+    result="list of record",
+    bind={
+        "element": "event",
+        "of": "calendars",
+        "where": {"summary": {"contains": "$title"}},
+        "properties": ["summary", "start date", "end date", "location"],
+        "order": ["start date"],
+    },
+    example={"title": "example"},
+)
+def search_events(title: str) -> ListOf[Mapping[str, Any]]:
+    """Find events in all calendars by words of their title. SAFE.
+
+    Args:
+        title: Words of the title.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(search_events, title=title)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={
+        "calendar": Param("", "", "calendar"),
+        "summary": Param("", "", "text"),
+        "day": Param("", "", "date"),
+        "location": Param("", "", "text"),
+    },
+    result="specifier",
+    bind={
+        "element": "event",
+        "at": "$calendar",
+        "properties": {
+            "summary": "$summary",
+            "start date": "$day+0",
+            "end date": "$day+1",
+            "allday event": True,
+            "location": "$location",
+        },
+    },
+    example={"calendar": "calendars[0]", "summary": "example", "day": "2026-03-01T09:30:00Z"},
+)
+def make_all_day_event(
+    calendar: Ref, *, summary: str, day: DateOrText, location: str | None = None
+) -> Ref:
+    """Make an event of a whole day in a calendar. MODIFY.
+
+    Args:
+        calendar: The calendar to put it in.
+        summary: The summary of the new event.
+        day: A day, such as today, tomorrow or 2026-11-24.
+        location: The location of the new event.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(
+        make_all_day_event, calendar=calendar, summary=summary, day=day, location=location
+    )
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={
+        "event": Param("", "", "event"),
+        "summary": Param("", "", "text"),
+    },
+    bind={"target": "$event", "properties": {"summary": "$summary"}},
+    example={"event": "calendars[0].events[0]", "summary": "example"},
+)
+def rename_event(event: Ref, *, summary: str) -> None:
+    """Give an event another title. MODIFY, sets summary.
+
+    Args:
+        event: Which event.
+        summary: The new summary.
+    """
+    return APP.call(rename_event, event=event, summary=summary)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -1228,6 +1386,39 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"day": {"type": "string", "format": "date-time", "description": "The day to show, in ISO 8601"}'
         '}, "required": ["day"], "additionalProperties": false}',
+    ),
+    "events_of_day": Schema(
+        '{"type": "object", "properties": {'
+        '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
+        '}, "required": ["day"], "additionalProperties": false}',
+    ),
+    "events_between": Schema(
+        '{"type": "object", "properties": {'
+        '"first": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}, '
+        '"last": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
+        '}, "required": ["first", "last"], "additionalProperties": false}',
+    ),
+    "search_events": Schema(
+        '{"type": "object", "properties": {'
+        '"title": {"type": "string", "description": "Words of the title"}'
+        '}, "required": ["title"], "additionalProperties": false}',
+    ),
+    "make_all_day_event": Schema(
+        '{"type": "object", "properties": {'
+        '"calendar": {"type": "string", "description": "The calendar to put it in, such as calendars[0]"}, '
+        '"summary": {"type": "string", "description": "The summary of the new event"}, '
+        '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}, '
+        '"location": {"type": "string", "description": "The location of the new event"}'
+        '}, "required": ["calendar", "summary", "day"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}'
+        "}}",
+    ),
+    "rename_event": Schema(
+        '{"type": "object", "properties": {'
+        '"event": {"type": "string", "description": "Which event, such as calendars[0].events[0]"}, '
+        '"summary": {"type": "string", "description": "The new summary"}'
+        '}, "required": ["event", "summary"], "additionalProperties": false}',
     ),
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Element,
     Enum,
     ListOf,
@@ -38,18 +39,23 @@ __all__ = [
     "empty",
     "erase",
     "exists",
+    "files_of_day",
     "find_in_folder",
     "get",
     "get_info",
     "get_selection",
+    "largest_files",
     "list",
     "list_disks",
     "list_folder",
+    "list_folders",
     "make",
     "make_folder",
     "move",
     "move_to",
+    "newest_files",
     "open",
+    "open_item",
     "print",
     "quit",
     "rename",
@@ -1107,6 +1113,141 @@ def count_trash() -> int:
     return APP.call(count_trash)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "folder": Param("", "", "folder"),
+        "limit": Param("", "", "integer"),
+    },
+    result="list of record",
+    bind={
+        "element": "file",
+        "of": "$folder",
+        "properties": ["name", "kind", "size", "modification date"],
+        "order": ["-modification date"],
+        "limit": "$limit",
+    },
+    example={"folder": "folders[0]"},
+)
+def newest_files(folder: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
+    """List the files of a folder, the newest first. SAFE.
+
+    Args:
+        folder: Path of a folder, or a reference to one.
+        limit: The most rows to return.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(newest_files, folder=folder, limit=limit)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "folder": Param("", "", "folder"),
+        "limit": Param("", "", "integer"),
+    },
+    result="list of record",
+    bind={
+        "element": "file",
+        "of": "$folder",
+        "properties": ["name", "kind", "size", "modification date"],
+        "order": ["-size"],
+        "limit": "$limit",
+    },
+    example={"folder": "folders[0]"},
+)
+def largest_files(folder: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
+    """List the files of a folder, the largest first. SAFE.
+
+    Args:
+        folder: Path of a folder, or a reference to one.
+        limit: The most rows to return.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(largest_files, folder=folder, limit=limit)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "folder": Param("", "", "folder"),
+        "day": Param("", "", "date"),
+    },
+    result="list of record",
+    bind={
+        "element": "file",
+        "of": "$folder",
+        "where": {"modification date": {">=": "$day+0", "<": "$day+1"}},
+        "properties": ["name", "kind", "size", "modification date"],
+    },
+    example={"folder": "folders[0]", "day": "2026-03-01T09:30:00Z"},
+)
+def files_of_day(folder: Ref, *, day: DateOrText) -> ListOf[Mapping[str, Any]]:
+    """List the files of a folder that were changed on a day. SAFE.
+
+    Args:
+        folder: Path of a folder, or a reference to one.
+        day: A day, such as today, tomorrow or 2026-11-24.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(files_of_day, folder=folder, day=day)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "folder": Param("", "", "folder"),
+    },
+    result="list of record",
+    bind={"element": "folder", "of": "$folder", "properties": ["name", "modification date"]},
+    example={"folder": "folders[0]"},
+)
+def list_folders(folder: Ref) -> ListOf[Mapping[str, Any]]:
+    """List the folders in a folder. SAFE.
+
+    Args:
+        folder: Path of a folder, or a reference to one.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_folders, folder=folder)
+
+
+@tool(
+    event="aevtodoc",
+    level="DANGEROUS",
+    jxa="open",
+    params={
+        "item": Param("", "", "item"),
+    },
+    bind={"target": "$item"},
+    example={"item": "items[0]"},
+)
+def open_item(item: Ref) -> None:
+    """Open a file or a folder, as a double click does. DANGEROUS, opening an app, a command file or
+    a workflow runs it.
+
+    Args:
+        item: A path, or a reference.
+    """
+    return APP.call(open_item, item=item)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -1786,6 +1927,34 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
         "}}",
+    ),
+    "newest_files": Schema(
+        '{"type": "object", "properties": {'
+        '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}'
+        '}, "required": ["folder"], "additionalProperties": false}',
+    ),
+    "largest_files": Schema(
+        '{"type": "object", "properties": {'
+        '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}'
+        '}, "required": ["folder"], "additionalProperties": false}',
+    ),
+    "files_of_day": Schema(
+        '{"type": "object", "properties": {'
+        '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, '
+        '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
+        '}, "required": ["folder", "day"], "additionalProperties": false}',
+    ),
+    "list_folders": Schema(
+        '{"type": "object", "properties": {'
+        '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}'
+        '}, "required": ["folder"], "additionalProperties": false}',
+    ),
+    "open_item": Schema(
+        '{"type": "object", "properties": {'
+        '"item": {"type": "string", "description": "A path, or a reference"}'
+        '}, "required": ["item"], "additionalProperties": false}',
     ),
 }
 

@@ -24,6 +24,7 @@ from iac_runtime.tool import (
 
 __all__ = [
     "APP",
+    "all_tabs",
     "close",
     "close_tab",
     "copy_selection",
@@ -33,6 +34,7 @@ __all__ = [
     "duplicate",
     "execute",
     "exists",
+    "find_in_all_tabs",
     "find_tabs",
     "get",
     "get_title",
@@ -722,7 +724,7 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "tab", "at": "windows[0]", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def open_tab(url: str) -> Ref:
     """Open a URL in a new tab of Chrome. MODIFY.
@@ -761,7 +763,7 @@ def get_title() -> str:
         "url": Param("", "", "text"),
     },
     bind={"target": "windows[0].activeTab", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def go_to(url: str) -> None:
     """Go to a URL in the active tab of Chrome. MODIFY, sets URL.
@@ -875,6 +877,51 @@ def open_incognito() -> Ref:
         Reference to what was made.
     """
     return APP.call(open_incognito)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "tab", "of": "windows", "properties": ["title", "URL"]},
+)
+def all_tabs() -> ListOf[Mapping[str, Any]]:
+    """List the tabs of all windows of Google Chrome. SAFE.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(all_tabs)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "title": Param("", "", "text"),
+    },
+    result="list of record",
+    bind={
+        "element": "tab",
+        "of": "windows",
+        "where": {"title": {"contains": "$title"}},
+        "properties": ["title", "URL"],
+    },
+    example={"title": "example"},
+)
+def find_in_all_tabs(title: str) -> ListOf[Mapping[str, Any]]:
+    """Find tabs of all windows by words of their title. SAFE.
+
+    Args:
+        title: Words of the title.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_in_all_tabs, title=title)
 
 
 # fmt: off
@@ -1174,6 +1221,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
         "}}",
+    ),
+    "all_tabs": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "find_in_all_tabs": Schema(
+        '{"type": "object", "properties": {'
+        '"title": {"type": "string", "description": "Words of the title"}'
+        '}, "required": ["title"], "additionalProperties": false}',
     ),
 }
 

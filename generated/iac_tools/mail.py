@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from iac_runtime.tool import (
     App,
     Class,
+    DateOrText,
     Element,
     Enum,
     ListOf,
@@ -44,24 +45,35 @@ __all__ = [
     "import_mail_mailbox",
     "list",
     "list_accounts",
+    "list_attachments",
+    "list_drafts",
+    "list_flagged",
+    "list_mailbox",
     "list_mailboxes",
+    "list_recipients",
     "list_unread",
     "mailto",
     "make",
     "make_message",
     "mark_read",
+    "mark_unread",
+    "messages_of_day",
     "move",
+    "move_message",
     "open",
     "print",
     "quit",
     "read_message",
+    "recent_messages",
     "redirect",
     "reply",
     "save",
+    "search_mailbox",
     "send",
     "send_message",
     "set",
     "synchronize",
+    "unflag_message",
 ]
 
 APP: Final = App("com.apple.mail", "Mail")
@@ -983,27 +995,27 @@ def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
     op="list",
     level="SAFE",
     params={
-        "text": Param("", "", "text"),
+        "subject": Param("", "", "text"),
     },
     result="list of record",
     bind={
         "element": "message",
         "of": "inbox",
-        "where": {"subject": {"contains": "$text"}},
+        "where": {"subject": {"contains": "$subject"}},
         "properties": ["subject", "sender", "date received"],
     },
-    example={"text": "example"},
+    example={"subject": "example"},
 )
-def find_by_subject(text: str) -> ListOf[Mapping[str, Any]]:
+def find_by_subject(subject: str) -> ListOf[Mapping[str, Any]]:
     """List the messages of the inbox whose subject contains some words. SAFE.
 
     Args:
-        text: The words to look for.
+        subject: The subject to look for.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(find_by_subject, text=text)
+    return APP.call(find_by_subject, subject=subject)
 
 
 @tool(
@@ -1011,27 +1023,27 @@ def find_by_subject(text: str) -> ListOf[Mapping[str, Any]]:
     op="list",
     level="SAFE",
     params={
-        "text": Param("", "", "text"),
+        "sender": Param("", "", "text"),
     },
     result="list of record",
     bind={
         "element": "message",
         "of": "inbox",
-        "where": {"sender": {"contains": "$text"}},
+        "where": {"sender": {"contains": "$sender"}},
         "properties": ["subject", "sender", "date received"],
     },
-    example={"text": "example"},
+    example={"sender": "example"},
 )
-def find_by_sender(text: str) -> ListOf[Mapping[str, Any]]:
+def find_by_sender(sender: str) -> ListOf[Mapping[str, Any]]:
     """List the messages of the inbox from a sender, by part of name or address. SAFE.
 
     Args:
-        text: Part of the name or the address.
+        sender: Part of the name or the address.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(find_by_sender, text=text)
+    return APP.call(find_by_sender, sender=sender)
 
 
 @tool(
@@ -1139,7 +1151,7 @@ def list_accounts() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "to recipient", "at": "$message", "properties": {"address": "$address"}},
-    example={"message": "outgoingMessages[0]", "address": "example"},
+    example={"message": "outgoingMessages[0]", "address": "ines@example.org"},
 )
 def add_recipient(message: Ref, *, address: str) -> Ref:
     """Add a recipient to an outgoing message. MODIFY.
@@ -1152,6 +1164,273 @@ def add_recipient(message: Ref, *, address: str) -> Ref:
         Reference to what was made.
     """
     return APP.call(add_recipient, message=message, address=address)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "limit": Param("", "", "integer"),
+    },
+    result="list of record",
+    bind={
+        "element": "message",
+        "of": "inbox",
+        "properties": ["subject", "sender", "date received", "read status"],
+        "order": ["-date received"],
+        "limit": "$limit",
+    },
+    example={"limit": 1},
+)
+def recent_messages(limit: int) -> ListOf[Mapping[str, Any]]:
+    """List the newest messages of the inbox, the newest first. SAFE.
+
+    Args:
+        limit: The most rows to return.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(recent_messages, limit=limit)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "day": Param("", "", "date"),
+    },
+    result="list of record",
+    bind={
+        "element": "message",
+        "of": "inbox",
+        "where": {"date received": {">=": "$day+0", "<": "$day+1"}},
+        "properties": ["subject", "sender", "date received", "read status"],
+        "order": ["-date received"],
+    },
+    example={"day": "2026-03-01T09:30:00Z"},
+)
+def messages_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
+    """List the messages of the inbox that came on a day, the newest first. SAFE.
+
+    Args:
+        day: A day, such as today, tomorrow or 2026-11-24.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(messages_of_day, day=day)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={
+        "element": "message",
+        "of": "inbox",
+        "where": {"flagged status": True},
+        "properties": ["subject", "sender", "date received", "read status"],
+    },
+)
+def list_flagged() -> ListOf[Mapping[str, Any]]:
+    """List the flagged messages of the inbox. SAFE.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_flagged)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "mailbox": Param("", "", "mailbox"),
+        "limit": Param("", "", "integer"),
+    },
+    result="list of record",
+    bind={
+        "element": "message",
+        "of": "$mailbox",
+        "properties": ["subject", "sender", "date received", "read status"],
+        "order": ["-date received"],
+        "limit": "$limit",
+    },
+    example={"mailbox": "mailboxes[0]"},
+)
+def list_mailbox(mailbox: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
+    """List the messages of a mailbox, the newest first. SAFE.
+
+    Args:
+        mailbox: Which mailbox, such as inbox or mailboxes 0 .
+        limit: The most rows to return.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_mailbox, mailbox=mailbox, limit=limit)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "mailbox": Param("", "", "mailbox"),
+        "subject": Param("", "", "text"),
+    },
+    result="list of record",
+    bind={
+        "element": "message",
+        "of": "$mailbox",
+        "where": {"subject": {"contains": "$subject"}},
+        "properties": ["subject", "sender", "date received", "read status"],
+    },
+    example={"mailbox": "mailboxes[0]", "subject": "example"},
+)
+def search_mailbox(mailbox: Ref, *, subject: str) -> ListOf[Mapping[str, Any]]:
+    """Find messages of a mailbox by words of their subject. SAFE.
+
+    Args:
+        mailbox: Which mailbox, such as inbox or mailboxes 0 .
+        subject: Words of the subject.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(search_mailbox, mailbox=mailbox, subject=subject)
+
+
+@tool(
+    event="coremove",
+    level="MODIFY",
+    jxa="move",
+    params={
+        "message": Param("", "", "message"),
+        "mailbox": Param("", "", "mailbox"),
+    },
+    bind={"target": "$message", "to": "$mailbox"},
+    example={"message": "inbox.messages[0]", "mailbox": "mailboxes[0]"},
+)
+def move_message(message: Ref, *, mailbox: Ref) -> None:
+    """Move a message to a mailbox. MODIFY.
+
+    Args:
+        message: Which message to move.
+        mailbox: Which mailbox, such as inbox or mailboxes 0 .
+    """
+    return APP.call(move_message, message=message, mailbox=mailbox)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={
+        "message": Param("", "", "message"),
+    },
+    bind={"target": "$message", "properties": {"read status": False}},
+    example={"message": "inbox.messages[0]"},
+)
+def mark_unread(message: Ref) -> None:
+    """Mark a message as not read. MODIFY, sets read status.
+
+    Args:
+        message: Which message.
+    """
+    return APP.call(mark_unread, message=message)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={
+        "message": Param("", "", "message"),
+    },
+    bind={"target": "$message", "properties": {"flagged status": False}},
+    example={"message": "inbox.messages[0]"},
+)
+def unflag_message(message: Ref) -> None:
+    """Take the flag off a message. MODIFY, sets flagged status.
+
+    Args:
+        message: Which message.
+    """
+    return APP.call(unflag_message, message=message)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "message": Param("", "", "message"),
+    },
+    result="list of record",
+    bind={
+        "element": "mail attachment",
+        "of": "$message",
+        "properties": ["name", "MIME type", "file size"],
+    },
+    example={"message": "inbox.messages[0]"},
+)
+def list_attachments(message: Ref) -> ListOf[Mapping[str, Any]]:
+    """List the attachments of a message. SAFE.
+
+    Args:
+        message: The message to look in.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_attachments, message=message)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "message": Param("", "", "message"),
+    },
+    result="list of record",
+    bind={"element": "recipient", "of": "$message", "properties": ["name", "address"]},
+    example={"message": "inbox.messages[0]"},
+)
+def list_recipients(message: Ref) -> ListOf[Mapping[str, Any]]:
+    """List to whom a message is addressed. SAFE.
+
+    Args:
+        message: The message to look in.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_recipients, message=message)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "outgoing message", "properties": ["subject", "sender", "visible"]},
+)
+def list_drafts() -> ListOf[Mapping[str, Any]]:
+    """List the messages that are being written. SAFE.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_drafts)
 
 
 # fmt: off
@@ -1867,13 +2146,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_by_subject": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "The words to look for"}'
-        '}, "required": ["text"], "additionalProperties": false}',
+        '"subject": {"type": "string", "description": "The subject to look for"}'
+        '}, "required": ["subject"], "additionalProperties": false}',
     ),
     "find_by_sender": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "Part of the name or the address"}'
-        '}, "required": ["text"], "additionalProperties": false}',
+        '"sender": {"type": "string", "description": "Part of the name or the address"}'
+        '}, "required": ["sender"], "additionalProperties": false}',
     ),
     "read_message": Schema(
         '{"type": "object", "properties": {'
@@ -1906,6 +2185,62 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
         "}}",
+    ),
+    "recent_messages": Schema(
+        '{"type": "object", "properties": {'
+        '"limit": {"type": "integer", "description": "The most rows to return"}'
+        '}, "required": ["limit"], "additionalProperties": false}',
+    ),
+    "messages_of_day": Schema(
+        '{"type": "object", "properties": {'
+        '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
+        '}, "required": ["day"], "additionalProperties": false}',
+    ),
+    "list_flagged": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list_mailbox": Schema(
+        '{"type": "object", "properties": {'
+        '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or mailboxes[0]"}, '
+        '"limit": {"type": "integer", "description": "The most rows to return"}'
+        '}, "required": ["mailbox"], "additionalProperties": false}',
+    ),
+    "search_mailbox": Schema(
+        '{"type": "object", "properties": {'
+        '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or mailboxes[0]"}, '
+        '"subject": {"type": "string", "description": "Words of the subject"}'
+        '}, "required": ["mailbox", "subject"], "additionalProperties": false}',
+    ),
+    "move_message": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "Which message to move, such as inbox.messages[0]"}, '
+        '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or mailboxes[0]"}'
+        '}, "required": ["message", "mailbox"], "additionalProperties": false}',
+    ),
+    "mark_unread": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "Which message, such as inbox.messages[0]"}'
+        '}, "required": ["message"], "additionalProperties": false}',
+    ),
+    "unflag_message": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "Which message, such as inbox.messages[0]"}'
+        '}, "required": ["message"], "additionalProperties": false}',
+    ),
+    "list_attachments": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "The message to look in, such as inbox.messages[0]"}'
+        '}, "required": ["message"], "additionalProperties": false}',
+    ),
+    "list_recipients": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "The message to look in, such as inbox.messages[0]"}'
+        '}, "required": ["message"], "additionalProperties": false}',
+    ),
+    "list_drafts": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
     ),
 }
 

@@ -36,7 +36,9 @@ __all__ = [
     "exists",
     "export",
     "fast_forward",
+    "find_by_album",
     "find_by_artist",
+    "find_playlist",
     "find_tracks",
     "get",
     "get_current_track",
@@ -48,10 +50,12 @@ __all__ = [
     "make_playlist",
     "move",
     "next_track",
+    "now_playing",
     "open",
     "open_location",
     "pause",
     "play",
+    "play_playlist",
     "playpause",
     "previous_track",
     "print",
@@ -1011,26 +1015,26 @@ def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
     op="list",
     level="SAFE",
     params={
-        "text": Param("", "", "text"),
+        "artist": Param("", "", "text"),
     },
     result="list of record",
     bind={
         "element": "track",
-        "where": {"artist": {"contains": "$text"}},
+        "where": {"artist": {"contains": "$artist"}},
         "properties": ["name", "artist", "album"],
     },
-    example={"text": "example"},
+    example={"artist": "example"},
 )
-def find_by_artist(text: str) -> ListOf[Mapping[str, Any]]:
+def find_by_artist(artist: str) -> ListOf[Mapping[str, Any]]:
     """List the tracks of an artist. SAFE.
 
     Args:
-        text: Part of the artist's name.
+        artist: Part of the artist's name.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(find_by_artist, text=text)
+    return APP.call(find_by_artist, artist=artist)
 
 
 @tool(
@@ -1159,6 +1163,95 @@ def rate_track(track: Ref, *, rating: int) -> None:
         rating: From 0 to 100 a star is 20.
     """
     return APP.call(rate_track, track=track, rating=rating)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="any",
+    bind={
+        "target": "application",
+        "properties": ["player state", "current track", "player position", "sound volume"],
+    },
+)
+def now_playing() -> Any:
+    """Say what Music is doing playing or not, which track, where in it, how loud. SAFE.
+
+    Returns:
+        The value, or the properties by name.
+    """
+    return APP.call(now_playing)
+
+
+@tool(
+    event="hookPlay",
+    level="SAFE",
+    jxa="play",
+    params={
+        "playlist": Param("", "", "playlist"),
+    },
+    bind={"target": "$playlist"},
+    example={"playlist": "playlists[0]"},
+)
+def play_playlist(playlist: Ref) -> None:
+    """Play a playlist. SAFE, plays or navigates.
+
+    Args:
+        playlist: Which playlist to play.
+    """
+    return APP.call(play_playlist, playlist=playlist)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "album": Param("", "", "text"),
+    },
+    result="list of record",
+    bind={
+        "element": "track",
+        "where": {"album": {"contains": "$album"}},
+        "properties": ["name", "artist", "album"],
+    },
+    example={"album": "example"},
+)
+def find_by_album(album: str) -> ListOf[Mapping[str, Any]]:
+    """List the tracks of an album. SAFE.
+
+    Args:
+        album: The album to look for.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_by_album, album=album)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "name": Param("", "", "text"),
+    },
+    result="list of record",
+    bind={"element": "playlist", "where": {"name": {"contains": "$name"}}, "properties": ["name"]},
+    example={"name": "example"},
+)
+def find_playlist(name: str) -> ListOf[Mapping[str, Any]]:
+    """Find playlists by words of their name. SAFE.
+
+    Args:
+        name: Words of the name.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_playlist, name=name)
 
 
 # fmt: off
@@ -1781,8 +1874,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_by_artist": Schema(
         '{"type": "object", "properties": {'
-        '"text": {"type": "string", "description": "Part of the artist\'s name"}'
-        '}, "required": ["text"], "additionalProperties": false}',
+        '"artist": {"type": "string", "description": "Part of the artist\'s name"}'
+        '}, "required": ["artist"], "additionalProperties": false}',
     ),
     "list_playlists": Schema(
         '{"type": "object", "properties": {'
@@ -1820,6 +1913,25 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"track": {"type": "string", "description": "Which track, such as tracks[0]"}, '
         '"rating": {"type": "integer", "description": "From 0 to 100; a star is 20"}'
         '}, "required": ["track", "rating"], "additionalProperties": false}',
+    ),
+    "now_playing": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "play_playlist": Schema(
+        '{"type": "object", "properties": {'
+        '"playlist": {"type": "string", "description": "Which playlist to play, such as playlists[0]"}'
+        '}, "required": ["playlist"], "additionalProperties": false}',
+    ),
+    "find_by_album": Schema(
+        '{"type": "object", "properties": {'
+        '"album": {"type": "string", "description": "The album to look for"}'
+        '}, "required": ["album"], "additionalProperties": false}',
+    ),
+    "find_playlist": Schema(
+        '{"type": "object", "properties": {'
+        '"name": {"type": "string", "description": "Words of the name"}'
+        '}, "required": ["name"], "additionalProperties": false}',
     ),
 }
 

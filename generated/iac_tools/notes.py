@@ -31,6 +31,7 @@ __all__ = [
     "delete",
     "duplicate",
     "exists",
+    "find_by_name",
     "find_notes",
     "get",
     "list",
@@ -41,6 +42,8 @@ __all__ = [
     "make_note",
     "move",
     "move_note",
+    "newest_notes",
+    "notes_of_day",
     "open",
     "open_note_location",
     "print",
@@ -50,6 +53,7 @@ __all__ = [
     "save",
     "set",
     "show",
+    "show_note",
     "write_note",
 ]
 
@@ -490,7 +494,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     params={
         "url": Param("", "----", "text"),
     },
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def open_note_location(url: str) -> None:
     """Open the note that a note URL names. SAFE, shows a note, takes note URLs only.
@@ -752,6 +756,111 @@ def count_notes(*, folder: Ref | None = None) -> int:
         How many there are.
     """
     return APP.call(count_notes, folder=folder)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "name": Param("", "", "text"),
+    },
+    result="list of record",
+    bind={
+        "element": "note",
+        "where": {"name": {"contains": "$name"}},
+        "properties": ["name", "modification date"],
+    },
+    example={"name": "example"},
+)
+def find_by_name(name: str) -> ListOf[Mapping[str, Any]]:
+    """Find notes by words of their name. SAFE.
+
+    Args:
+        name: Words of the name.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_by_name, name=name)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "limit": Param("", "", "integer"),
+    },
+    result="list of record",
+    bind={
+        "element": "note",
+        "properties": ["name", "modification date"],
+        "order": ["-modification date"],
+        "limit": "$limit",
+    },
+    example={"limit": 1},
+)
+def newest_notes(limit: int) -> ListOf[Mapping[str, Any]]:
+    """List the notes that were changed last, the newest first. SAFE.
+
+    Args:
+        limit: The most rows to return.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(newest_notes, limit=limit)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "day": Param("", "", "date"),
+    },
+    result="list of record",
+    bind={
+        "element": "note",
+        "where": {"modification date": {">=": "$day+0", "<": "$day+1"}},
+        "properties": ["name", "modification date"],
+    },
+    example={"day": "2026-03-01T09:30:00Z"},
+)
+def notes_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
+    """List the notes that were changed on a day. SAFE.
+
+    Args:
+        day: A day, such as today, tomorrow or 2026-11-24.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(notes_of_day, day=day)
+
+
+@tool(
+    event="noteshow",
+    level="SAFE",
+    jxa="show",
+    params={
+        "note": Param("", "", "note"),
+    },
+    result="account | folder | note | attachment",
+    bind={"target": "$note"},
+    example={"note": "notes[0]"},
+)
+def show_note(note: Ref) -> Ref:
+    """Show a note in Notes. SAFE, changes the view only.
+
+    Args:
+        note: Which note to show.
+
+    Returns:
+        The answer, an account, a folder, a note or an attachment.
+    """
+    return APP.call(show_note, note=note)
 
 
 # fmt: off
@@ -1057,6 +1166,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
+        "}}",
+    ),
+    "find_by_name": Schema(
+        '{"type": "object", "properties": {'
+        '"name": {"type": "string", "description": "Words of the name"}'
+        '}, "required": ["name"], "additionalProperties": false}',
+    ),
+    "newest_notes": Schema(
+        '{"type": "object", "properties": {'
+        '"limit": {"type": "integer", "description": "The most rows to return"}'
+        '}, "required": ["limit"], "additionalProperties": false}',
+    ),
+    "notes_of_day": Schema(
+        '{"type": "object", "properties": {'
+        '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
+        '}, "required": ["day"], "additionalProperties": false}',
+    ),
+    "show_note": Schema(
+        '{"type": "object", "properties": {'
+        '"note": {"type": "string", "description": "Which note to show, such as notes[0]"}'
+        '}, "required": ["note"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}'
         "}}",
     ),
 }

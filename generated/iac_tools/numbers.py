@@ -52,6 +52,7 @@ __all__ = [
     "print",
     "quit",
     "read_cell",
+    "read_range",
     "remove",
     "save",
     "set",
@@ -1001,6 +1002,29 @@ def export_pdf(document: Ref, *, file: str) -> None:
     return APP.call(export_pdf, document=document, file=file)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "range": Param("", "", "range"),
+    },
+    result="list of record",
+    bind={"element": "cell", "of": "$range", "properties": ["name", "formatted value"]},
+    example={"range": "documents[0].activeSheet.tables[0].ranges[0]"},
+)
+def read_range(range: Ref) -> ListOf[Mapping[str, Any]]:
+    """List the cells of a range with what they show. SAFE.
+
+    Args:
+        range: Reference such as documents 0 .sheets 0 .tables 0 .ranges A1 C3 .
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(read_range, range=range)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -1544,6 +1568,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"document": {"type": "string", "description": "Which document to export, such as documents[0]"}, '
         '"file": {"type": "string", "description": "The file to write, absolute path or ~"}'
         '}, "required": ["document", "file"], "additionalProperties": false}',
+    ),
+    "read_range": Schema(
+        '{"type": "object", "properties": {'
+        '"range": {"type": "string", "description": "Reference such as documents[0].sheets[0].tables[0].ranges[\\"A1:C3\\"]"}'
+        '}, "required": ["range"], "additionalProperties": false}',
     ),
 }
 

@@ -30,12 +30,16 @@ __all__ = [
     "count",
     "count_open",
     "delete",
+    "due_on",
     "duplicate",
     "exists",
     "find_reminders",
+    "flag_reminder",
     "get",
     "list",
+    "list_completed",
     "list_due",
+    "list_flagged",
     "list_lists",
     "list_open",
     "make",
@@ -43,8 +47,10 @@ __all__ = [
     "make_reminder",
     "move",
     "open",
+    "overdue",
     "print",
     "quit",
+    "rename_reminder",
     "save",
     "set",
     "set_due",
@@ -745,6 +751,144 @@ def make_list(name: str) -> Ref:
     return APP.call(make_list, name=name)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "day": Param("", "", "date"),
+    },
+    result="list of record",
+    bind={
+        "element": "reminder",
+        "where": {"completed": False, "due date": {">=": "$day+0", "<": "$day+1"}},
+        "properties": ["name", "due date", "priority"],
+        "order": ["due date"],
+    },
+    example={"day": "2026-03-01T09:30:00Z"},
+)
+def due_on(day: DateOrText) -> ListOf[Mapping[str, Any]]:
+    """List the open reminders that are due on a day, such as today or tomorrow. SAFE.
+
+    Args:
+        day: A day, such as today, tomorrow or 2026-11-24.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(due_on, day=day)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={
+        "element": "reminder",
+        "where": {"completed": False, "due date": {"<": "today"}},
+        "properties": ["name", "due date", "priority"],
+        "order": ["due date"],
+    },
+)
+def overdue() -> ListOf[Mapping[str, Any]]:
+    """List the open reminders that were due before today. SAFE.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(overdue)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={
+        "element": "reminder",
+        "where": {"completed": False, "flagged": True},
+        "properties": ["name", "due date", "priority"],
+    },
+)
+def list_flagged() -> ListOf[Mapping[str, Any]]:
+    """List the open reminders that are flagged. SAFE.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_flagged)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "list": Param("", "", "list"),
+    },
+    result="list of record",
+    bind={
+        "element": "reminder",
+        "of": "$list",
+        "where": {"completed": True},
+        "properties": ["name", "completion date"],
+    },
+)
+def list_completed(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
+    """List the reminders that are completed, of one list or all. SAFE.
+
+    Args:
+        list: The list to look in.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_completed, list=list)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={
+        "reminder": Param("", "", "reminder"),
+        "name": Param("", "", "text"),
+    },
+    bind={"target": "$reminder", "properties": {"name": "$name"}},
+    example={"reminder": "reminders[0]", "name": "example"},
+)
+def rename_reminder(reminder: Ref, *, name: str) -> None:
+    """Give a reminder another name. MODIFY, sets name.
+
+    Args:
+        reminder: Which reminder.
+        name: The new name.
+    """
+    return APP.call(rename_reminder, reminder=reminder, name=name)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={
+        "reminder": Param("", "", "reminder"),
+    },
+    bind={"target": "$reminder", "properties": {"flagged": True}},
+    example={"reminder": "reminders[0]"},
+)
+def flag_reminder(reminder: Ref) -> None:
+    """Flag a reminder. MODIFY, sets flagged.
+
+    Args:
+        reminder: Which reminder.
+    """
+    return APP.call(flag_reminder, reminder=reminder)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -1033,6 +1177,35 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
         "}}",
+    ),
+    "due_on": Schema(
+        '{"type": "object", "properties": {'
+        '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
+        '}, "required": ["day"], "additionalProperties": false}',
+    ),
+    "overdue": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list_flagged": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list_completed": Schema(
+        '{"type": "object", "properties": {'
+        '"list": {"type": "string", "description": "The list to look in, such as lists[0]"}'
+        '}, "additionalProperties": false}',
+    ),
+    "rename_reminder": Schema(
+        '{"type": "object", "properties": {'
+        '"reminder": {"type": "string", "description": "Which reminder, such as reminders[0]"}, '
+        '"name": {"type": "string", "description": "The new name"}'
+        '}, "required": ["reminder", "name"], "additionalProperties": false}',
+    ),
+    "flag_reminder": Schema(
+        '{"type": "object", "properties": {'
+        '"reminder": {"type": "string", "description": "Which reminder, such as reminders[0]"}'
+        '}, "required": ["reminder"], "additionalProperties": false}',
     ),
 }
 

@@ -25,6 +25,7 @@ from iac_runtime.tool import (
 __all__ = [
     "APP",
     "add_reading_list_item",
+    "all_tabs",
     "close",
     "close_tab",
     "count",
@@ -33,6 +34,7 @@ __all__ = [
     "duplicate",
     "email_contents",
     "exists",
+    "find_in_all_tabs",
     "find_tabs",
     "get",
     "get_source",
@@ -54,6 +56,7 @@ __all__ = [
     "search_the_web",
     "set",
     "show_bookmarks",
+    "show_tab",
 ]
 
 APP: Final = App("com.apple.Safari", "Safari")
@@ -635,7 +638,7 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "document", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def open_url(url: str) -> Ref:
     """Open a URL in a new window of Safari. MODIFY.
@@ -691,7 +694,7 @@ def get_source() -> str:
         "url": Param("", "", "text"),
     },
     bind={"target": "windows[0].currentTab", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def go_to(url: str) -> None:
     """Go to a URL in the front tab of Safari. MODIFY, sets URL.
@@ -711,7 +714,7 @@ def go_to(url: str) -> None:
     },
     result="specifier",
     bind={"element": "tab", "at": "windows[0]", "properties": {"URL": "$url"}},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def open_tab(url: str) -> Ref:
     """Open a URL in a new tab of the front window of Safari. MODIFY.
@@ -780,7 +783,7 @@ def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
         "url": Param("", "", "text"),
     },
     bind={"target": "$url"},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def read_later(url: str) -> None:
     """Put a URL on the reading list of Safari. MODIFY.
@@ -789,6 +792,70 @@ def read_later(url: str) -> None:
         url: An https URL.
     """
     return APP.call(read_later, url=url)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "tab", "of": "windows", "properties": ["name", "URL"]},
+)
+def all_tabs() -> ListOf[Mapping[str, Any]]:
+    """List the tabs of all windows of Safari. SAFE.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(all_tabs)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "title": Param("", "", "text"),
+    },
+    result="list of record",
+    bind={
+        "element": "tab",
+        "of": "windows",
+        "where": {"name": {"contains": "$title"}},
+        "properties": ["name", "URL"],
+    },
+    example={"title": "example"},
+)
+def find_in_all_tabs(title: str) -> ListOf[Mapping[str, Any]]:
+    """Find tabs of all windows by words of their title. SAFE.
+
+    Args:
+        title: Words of the title.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_in_all_tabs, title=title)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="SAFE",
+    params={
+        "tab": Param("", "", "tab"),
+    },
+    bind={"target": "windows[0]", "properties": {"current tab": "$tab"}},
+    example={"tab": "windows[0].tabs[0]"},
+)
+def show_tab(tab: Ref) -> None:
+    """Bring a tab of the front window of Safari to the front. SAFE, sets current tab.
+
+    Args:
+        tab: The new tab.
+    """
+    return APP.call(show_tab, tab=tab)
 
 
 # fmt: off
@@ -1089,6 +1156,20 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"url": {"type": "string", "description": "An https URL"}'
         '}, "required": ["url"], "additionalProperties": false}',
+    ),
+    "all_tabs": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "find_in_all_tabs": Schema(
+        '{"type": "object", "properties": {'
+        '"title": {"type": "string", "description": "Words of the title"}'
+        '}, "required": ["title"], "additionalProperties": false}',
+    ),
+    "show_tab": Schema(
+        '{"type": "object", "properties": {'
+        '"tab": {"type": "string", "description": "The new tab, such as windows[0].tabs[0]"}'
+        '}, "required": ["tab"], "additionalProperties": false}',
     ),
 }
 

@@ -1701,7 +1701,7 @@ def unmute() -> None:
         "url": Param("", "", "text"),
     },
     bind={"target": "$url"},
-    example={"url": "example"},
+    example={"url": "https://example.com"},
 )
 def open_url(url: str) -> None:
     """Open a URL in the app that is set for it. DANGEROUS, opens a URL of any scheme with any app.

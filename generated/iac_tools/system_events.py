@@ -47,6 +47,7 @@ __all__ = [
     "list",
     "list_login_items",
     "list_processes",
+    "list_users",
     "log_out",
     "make",
     "move",
@@ -1295,6 +1296,23 @@ def set_dock_autohide(on: bool) -> None:
     return APP.call(set_dock_autohide, on=on)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "user", "properties": ["name", "full name"]},
+)
+def list_users() -> ListOf[Mapping[str, Any]]:
+    """List the users of this Mac. SAFE.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_users)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -2401,6 +2419,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"on": {"type": "boolean", "description": "Whether to switch it on"}'
         '}, "required": ["on"], "additionalProperties": false}',
+    ),
+    "list_users": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
     ),
 }
 

@@ -24,6 +24,7 @@ from iac_runtime.tool import (
 
 __all__ = [
     "APP",
+    "all_tabs",
     "close",
     "count",
     "delete",
@@ -694,6 +695,27 @@ def set_title(title: str) -> None:
     return APP.call(set_title, title=title)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={
+        "element": "tab",
+        "of": "windows",
+        "properties": ["tty", "busy", "custom title", "processes"],
+    },
+)
+def all_tabs() -> ListOf[Mapping[str, Any]]:
+    """List the tabs of all windows of Terminal. SAFE.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(all_tabs)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "DANGEROUS", "DANGEROUS", (
@@ -986,6 +1008,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"title": {"type": "string", "description": "The title to show"}'
         '}, "required": ["title"], "additionalProperties": false}',
+    ),
+    "all_tabs": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
     ),
 }
 

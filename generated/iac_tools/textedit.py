@@ -31,6 +31,7 @@ __all__ = [
     "delete",
     "duplicate",
     "exists",
+    "find_documents",
     "get",
     "get_path",
     "get_text",
@@ -682,6 +683,33 @@ def close_document(document: Ref, *, saving: Savo) -> None:
     return APP.call(close_document, document=document, saving=saving)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={
+        "name": Param("", "", "text"),
+    },
+    result="list of record",
+    bind={
+        "element": "document",
+        "where": {"name": {"contains": "$name"}},
+        "properties": ["name", "path", "modified"],
+    },
+    example={"name": "example"},
+)
+def find_documents(name: str) -> ListOf[Mapping[str, Any]]:
+    """Find open documents by words of their name. SAFE.
+
+    Args:
+        name: Words of the name.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_documents, name=name)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", "item", "MODIFY", "DANGEROUS", (
@@ -984,6 +1012,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"document": {"type": "string", "description": "Which document to close, such as documents[0]"}, '
         '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}'
         '}, "required": ["document", "saving"], "additionalProperties": false}',
+    ),
+    "find_documents": Schema(
+        '{"type": "object", "properties": {'
+        '"name": {"type": "string", "description": "Words of the name"}'
+        '}, "required": ["name"], "additionalProperties": false}',
     ),
 }
 
