@@ -871,7 +871,7 @@ def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY.
 
     Args:
-        with_: The account to synchronize, such as accounts 0 .
+        with_: The account that is brought up to date, such as accounts 0 .
     """
     return APP.call(synchronize, with_=with_)
 
@@ -2105,7 +2105,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
-        '"with_": {"type": "string", "description": "The account to synchronize, such as accounts[0]"}'
+        '"with_": {"type": "string", "description": "The account that is brought up to date, such as accounts[0]"}'
         '}, "required": ["with_"], "additionalProperties": false}',
     ),
     "count_messages": Schema(

@@ -503,7 +503,7 @@ class Application(Commands, Object):
         """Synchronize an IMAP account of Mail with its server. MODIFY.
 
         Args:
-            with_: The account to synchronize, such as accounts 0 .
+            with_: The account that is brought up to date, such as accounts 0 .
         """
         self._command("synchronize", with_=with_)
 

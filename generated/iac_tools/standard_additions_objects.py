@@ -822,7 +822,7 @@ class Application(Object):
         return self._command("scripting_components")
 
     def current_date(self) -> datetime:
-        """Return the current date and time. SAFE.
+        """Say what day and time it is now. SAFE.
 
         Returns:
             The answer, a date.

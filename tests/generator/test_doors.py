@@ -272,4 +272,4 @@ def test_no_text_changes_the_shape(text: str) -> None:
 
 def test_a_module_of_plain_text_is_what_the_shape_was_taken_from() -> None:
     assert PLAIN.count(ast.FunctionDef) == 6
-    assert len(build(source())) == 6
+    assert len(build(source())) == 7

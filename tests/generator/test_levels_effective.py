@@ -122,4 +122,4 @@ def test_make_needs_the_highest_of_its_class_and_properties(
 
 
 def test_build_and_call_agree_on_what_whole_contents_are() -> None:
-    assert classify_setters.CONTENTS == compose._CONTENTS
+    assert classify_setters.CONTENTS == compose.CONTENTS

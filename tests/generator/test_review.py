@@ -95,7 +95,8 @@ def test_only_the_app_that_changed_is_built_again(
     assert read == ["Diary"]
     after = times(tools)
     assert {name for name in after if after[name] != before[name]} == {
-        "diary.py", "diary_objects.py", "catalogue.json", "listing.jsonl", "tools.lock",
+        "diary.py", "diary_objects.py",
+        "catalogue.json", "listing.jsonl", "search.jsonl", "tools.lock",
     }  # fmt: skip
     fresh = tools.parent / "fresh"
     run("build", diary, fresh)
@@ -117,7 +118,7 @@ def test_check_is_silent_until_something_would_change(diary: Path, tools: Path) 
     result = run("check", diary, tools, code=1)
     assert "-def find(" in result.stdout
     assert result.stderr.startswith(
-        "iac-gen: 5 files are not what a build gives; mend it with: iac-gen "
+        "iac-gen: 6 files are not what a build gives; mend it with: iac-gen "
     )
 
 
@@ -237,4 +238,4 @@ def test_the_same_input_gives_the_same_bytes_anywhere(tmp_path: Path) -> None:
         )  # fmt: skip
         built.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert built[0] == built[1]
-    assert len(built[0]) == 12
+    assert len(built[0]) == 13

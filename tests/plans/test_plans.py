@@ -16,7 +16,7 @@ from iac_plans.check import signatures
 from iac_plans.performing import PlanStoppedError
 from iac_plans.store import pinned_tools, plans
 from iac_runtime.gate.plans import Asks, Done
-from iac_runtime.serve.front import INSTRUCTIONS, PLANS, identity
+from iac_runtime.serve.front import PLANS, identity
 
 FLAG = """
 for row in mail.list("message", of="inbox", properties=["subject", "read status"]):
@@ -177,8 +177,8 @@ def test_without_the_sandbox_a_plan_says_how_to_get_it(
 
 
 def test_instructions_name_plans_where_they_are_listed() -> None:
-    assert identity("search").instructions == INSTRUCTIONS
-    assert identity("search,plans").instructions == INSTRUCTIONS + PLANS
+    assert PLANS not in identity("search").instructions
+    assert identity("search,plans").instructions == identity("search").instructions + PLANS
     assert len(PLANS) / 4 <= 60
 
 

@@ -1,6 +1,5 @@
 """Recipes: every one is a call that its app takes, and what it binds is what is sent."""
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from iac_base.errors import ToolError
 from iac_runtime.gate.planning import bind
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.search import tokens
-from iac_runtime.serve.listing import Choice, own_lines
+from iac_runtime.serve.listing import Choice, own_tools
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.shape import entry
 from iac_simulator import Simulator
 
 # Hundreds of calls over the same lines, which other tests count.
@@ -114,6 +114,6 @@ def test_recipes_cost_few_tokens() -> None:
     assert tokens(all_of_them) / len(all_of_them) < 110
     # Who lists everything pays for everything; without a word recipes are found, and not listed.
     assert tokens(entries.values()) < 62_000
-    listed = [json.loads(line) for line in own_lines(Choice())]
+    listed = [entry(tool) for tool in own_tools(Choice())]
     assert tokens(listed) < 1_600
     assert not {entry["name"] for entry in listed} & BOUND.keys()

@@ -190,6 +190,6 @@ def test_the_app_is_started_for_a_change_and_the_time_is_the_events() -> None:
     asked = Asked()
     asked("app_quit", app="Notes")
     asked.simulator.events.clear()
-    asked("notes_make", element="note", at="notes[0].after", timeout=600)
+    asked("notes_make", element="note", at="notes[0].after", timeout=600, confirm=False)
     first, made = asked.simulator.events
     assert (first.event, made.event, made.timeout) == ("ascrnoop", "corecrel", 600)

@@ -19,7 +19,7 @@ import mcp_types as types
 from mcp import Client
 
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.pages import MOST
+from iac_runtime.serve.calling import MOST
 
 ABLE = Requester(ways=("client",))
 """A client through which a person can be asked."""

@@ -8,7 +8,7 @@ from player import ABLE, Answer
 from iac_base.errors import NextCall
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Refused
-from iac_runtime.serve.pages import through_door
+from iac_runtime.serve.calling import through_door
 
 OF_INBOX = {"element": "message", "of": "inbox"}
 FIRST = "inbox.messages[0]"

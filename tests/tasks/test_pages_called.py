@@ -12,7 +12,8 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import HOME, simulation
 from iac_runtime.gate.plans import Call, Refused
-from iac_runtime.serve.pages import any_page, through_door
+from iac_runtime.serve.calling import through_door
+from iac_runtime.serve.pages import any_page
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import DOORS
 

@@ -184,7 +184,7 @@ def undo(
     Examples:
       iac-mcp undo                         the last call
       iac-mcp undo 12                      call 12, as `iac-mcp history` numbers it
-      iac-mcp undo --point before-cleanup  all after a restore point
+      iac-mcp undo --point before-cleanup   all after a restore point
     """
     from iac_runtime.gate.opening import open_gate, read_options
 

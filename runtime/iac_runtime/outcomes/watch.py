@@ -65,7 +65,7 @@ class Watch:
 
     Attributes:
         deed: What is done.
-        kind: The class of the object; empty where it is not known.
+        kind: What class it is of; empty where it is not known.
         target: The object, as the call named it; none of what is made.
         ident: The property by which it is found again, and which each read gives first.
         container: The property that holds what it lies in.

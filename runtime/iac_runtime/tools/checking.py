@@ -5,7 +5,6 @@ without the underscore of a Python keyword, enumerators in any case, null for wh
 """
 
 import math
-import operator
 from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import date
 from enum import Enum
@@ -224,9 +223,9 @@ _SAID: Final = frozenset({"description", "title", "default", "examples", "format
 """Keywords that refuse nothing."""
 
 _LIMITS: Final[Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool]]]] = {
-    "minimum": ((int, float), operator.ge),
-    "maximum": ((int, float), operator.le),
-    "exclusiveMinimum": ((int, float), operator.gt),
+    "minimum": ((int, float), lambda value, least: value >= least),
+    "maximum": ((int, float), lambda value, most: value <= most),
+    "exclusiveMinimum": ((int, float), lambda value, less: value > less),
     "minLength": ((str,), lambda value, least: len(value) >= least),
     "maxLength": ((str,), lambda value, most: len(value) <= most),
     "minItems": ((list,), lambda value, least: len(value) >= least),

@@ -71,7 +71,7 @@ function answerTo(request) {
       answer = { kind: 'not-running' };
     }
     else if (request.pin && !holds(request.pin)) answer = { kind: 'stale' };
-    else answer = request.after ? witnessed(request) : carryOut(request);
+    else answer = request.before ? witnessed(request) : carryOut(request);
     answer.ok = answer.ok !== false && !answer.kind;
   } catch (error) {
     answer = failure(error, request);
