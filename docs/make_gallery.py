@@ -17,7 +17,8 @@ from iac_runtime.gate.results import structured
 from iac_runtime.policy.permissions import Requester
 
 FOLDER: Final = Path(__file__).parent
-_LONGEST: Final = 240
+_LONGEST: Final = 96
+_ROWS: Final = 3
 _PURPOSES: Final = {
     "look": "Look at something",
     "find": "Find something",
@@ -30,8 +31,9 @@ _PURPOSES: Final = {
 }
 _HEAD: Final = """# What can I ask?
 
-Requests, and what happens: the call that the assistant makes, the level that it needs, how you are asked, and the result. On the
-simulated apps, whose mails and notes are made up. SAFE calls run; all others ask you first. Written by `python docs/make_gallery.py`.
+Requests, and what happens: the call that the assistant makes, the level that it needs, how you
+are asked, and the result. On the simulated apps, whose mails and notes are made up. SAFE calls run;
+all others ask you first. Written by `python docs/make_gallery.py`.
 """
 
 
@@ -69,10 +71,9 @@ def _shown(row: dict[str, Any], gate: Gate) -> str:
     if isinstance(answer, Asks):
         raise SystemExit(f"{row['tool']} asks again: {answer.question.text}")
     if isinstance(answer, Done):
-        result = json.dumps(structured(answer.value, answer.output), ensure_ascii=False)
+        result = _result(structured(answer.value, answer.output))
     else:
         result = f"refused: {answer.reason} {answer.suggestion}"
-    result = result if len(result) <= _LONGEST else f"{result[:_LONGEST]}…"
     words = " ".join(f"{key}={_written(value)}" for key, value in given.items())
     question = f"{asked}\n\n" if asked else ""
     return f"""### {row["ask"]}
@@ -80,11 +81,21 @@ def _shown(row: dict[str, Any], gate: Gate) -> str:
 `{row["tool"]}` · {level}
 
 ```text
-{row["tool"]} {words}
+{f"{row['tool']} {words}".strip()}
 
 {question}{result}
 ```
 """
+
+
+def _result(value: Any) -> str:
+    """Return a result as text: of a list the first rows, a line each."""
+    if isinstance(value, dict) and set(value) == {"result"}:
+        value = value["result"]
+    rows = value if isinstance(value, list) else [value]
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    short = [line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…" for line in lines[:_ROWS]]
+    return "\n".join([*short, *([f"… {len(rows)} in all"] if len(rows) > _ROWS else [])])
 
 
 def _written(value: Any) -> str:
