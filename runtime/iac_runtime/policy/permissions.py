@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _TOO_MANY: Final = (
     "Too many questions of {} were declined or left alone: none is asked for {} more."
 )
-_FINAL: Final = "Do not call again; ask the user what he wants instead."
+_FINAL: Final = "Do not call again; ask the user what they want instead."
 _UNANSWERED: Final = "Nobody said no. Tell the user that you will ask, then call again."
 _NO: Final = "You said no; nothing was sent."
 _SILENT: Final = "Nobody answered; nothing was sent."
