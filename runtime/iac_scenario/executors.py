@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 
 import anyio.to_thread
 
-from iac_scenario.arguments import BUILT_IN, READERS, refuse_misfit, validator_of
+from iac_scenario.arguments import BUILT_IN, READERS, misfit, validator_of
 from iac_scenario.bash import BashSession
 from iac_scenario.command_line import only_reads
 from iac_scenario.errors import CallError
@@ -79,7 +79,8 @@ class Simulated:
             if call.tool not in BUILT_IN:
                 known = ", ".join(BUILT_IN)
                 raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
-            refuse_misfit(validator_of(json.dumps(BUILT_IN[call.tool])), call.tool, call.input)
+            if said := misfit(validator_of(json.dumps(BUILT_IN[call.tool])), call.input):
+                raise CallError(f"{call.tool}: {said}")
             if call.tool != "Bash":
                 return FILE_TOOLS[call.tool](self._sandbox, call.input)
             return await anyio.to_thread.run_sync(self._in_bash, call.input)

@@ -1,17 +1,18 @@
 """Real servers over stdio, through the client of the `mcp` SDK."""
 
+import json
 import logging
 import math
 import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
-from jsonschema import Draft202012Validator
 
-from iac_scenario.arguments import refuse_misfit
+from iac_scenario.arguments import misfit, validator_of
 from iac_scenario.conversation import matcher
 from iac_scenario.errors import CallError
 from iac_scenario.model import Elicited, StdioServer, ToolCall, public
@@ -138,7 +139,7 @@ async def _listed(client: "Client") -> dict[str, Listed]:
         for tool in page.tools:
             hints = tool.annotations
             reads = hints is not None and hints.read_only_hint is True
-            found[tool.name] = Listed(Draft202012Validator(tool.input_schema), reads)
+            found[tool.name] = Listed(validator_of(json.dumps(tool.input_schema)), reads)
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -184,17 +185,39 @@ class RealMcp:
             return tool
         return f"{session.prefix}{public(name)}"
 
+    def unstarted(self) -> dict[str, str]:
+        """Return the servers that cannot be used, and why."""
+        broken = (session for session in self._sessions.values() if session.failure)
+        return {session.name: session.unusable() for session in broken}
+
+    def fault(self, call: ToolCall) -> str:
+        """Return what the listings say against a call, or nothing."""
+        try:
+            session, name = self._found(call.tool)
+        except CallError as error:
+            return str(error)
+        listed = session.tools.get(name)
+        if session.failure or call.send_invalid:
+            return ""
+        if listed is None:
+            return f"the server {session.name} lists no tool {name}."
+        return misfit(listed.validator, call.input)
+
     async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments against the listing, then ask the server."""
         try:
             session, name = self._found(call.tool)
             listed = session.tools.get(name)
-            if listed is not None:
-                refuse_misfit(listed.validator, name, call.input)
-            elif not isinstance(call.input, dict):
+            note = ""
+            if listed is not None and not call.send_invalid:
+                note = misfit(listed.validator, call.input)
+            if call.validate and note:
+                raise CallError(f"{name}: {note}")
+            if not isinstance(call.input, dict):
                 raise CallError(f"{name}: the arguments must be a table.")
             session.answers = call.elicitations + self._elicitations
-            return await self._asked(session, name, call.input)
+            answer = await self._asked(session, name, call.input)
+            return replace(answer, note=f"{call.tool}: {note}" if note else "")
         except CallError as error:
             return failed(str(error))
 

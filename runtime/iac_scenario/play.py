@@ -1,21 +1,32 @@
 """Plays a scenario: prompts in, events out."""
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
 
 from iac_scenario.bash import BashSession
 from iac_scenario.conversation import Conversation, NextReply
-from iac_scenario.errors import CallError, PlayError
-from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, as_result, told
+from iac_scenario.errors import CallError, PlayError, Problem
+from iac_scenario.events import (
+    Answered,
+    Called,
+    Ended,
+    Event,
+    Noted,
+    ReplyFailed,
+    Said,
+    Violation,
+    as_result,
+    told,
+)
 from iac_scenario.executors import Disabled, Mock, Simulated, ToolExecutor
 from iac_scenario.mcp_config import expanded, read_config, replaced
 from iac_scenario.model import (
@@ -28,9 +39,13 @@ from iac_scenario.model import (
 )
 from iac_scenario.modes import calls_of, mode_of
 from iac_scenario.permissions import PermissionRequest, decide
-from iac_scenario.results import CallResult, failed, given, misses
+from iac_scenario.results import CallResult, failed, given, misses, shown
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.timeouts import resolve
+from iac_scenario.verdict import Verdict
+
+if TYPE_CHECKING:
+    from iac_scenario.mcp_servers import RealMcp
 
 _MOUNT: Final = "/sandbox"
 _NO_SETTING: Final = ToolSetting()
@@ -47,6 +62,7 @@ class PlaySettings:
     mcp_config: Path | None = None
     permission_mode: PermissionMode | None = None
     timeouts: Mapping[str, int | None] = field(default_factory=dict)
+    allowed: frozenset[str] = frozenset()
 
 
 async def play(
@@ -65,18 +81,58 @@ async def play(
         conversation = Conversation(scenario)
         source = iter(prompts)
         number = 0
-        # A prompt may be a line that somebody is still typing.
-        while (prompt := await anyio.to_thread.run_sync(next, source, None)) is not None:
-            number += 1
-            try:
-                async for event in stage.answer(conversation.step(prompt), prompt, number):
-                    take(event)
-            # Kept until the servers are gone: their task group would wrap it.
-            except Exception as error:
-                raised = error
-                break
+        try:
+            for violation in stage.began():
+                take(violation)
+            # A prompt may be a line that somebody is still typing.
+            while (prompt := await _next(source)) is not None:
+                number += 1
+                await _prompted(stage, conversation, prompt, number, take)
+            for violation in stage.verdict.ended(conversation):
+                take(violation)
+        # Kept until the servers are gone: their task group would wrap it.
+        except Exception as error:
+            raised = error
     if raised is not None:
         raise raised
+
+
+async def _next(source: Iterator[str]) -> str | None:
+    return await anyio.to_thread.run_sync(next, source, None, abandon_on_cancel=True)
+
+
+async def _prompted(
+    stage: "_Stage",
+    conversation: Conversation,
+    prompt: str,
+    number: int,
+    take: Callable[[Event], None],
+) -> None:
+    """Answer one prompt within its time."""
+    limit = stage.timeouts["prompt_timeout_ms"]
+    with anyio.move_on_after(limit / 1000) as scope:
+        step = conversation.step(prompt)
+        if not step.matched:
+            for violation in stage.verdict.unmatched(prompt, number):
+                take(violation)
+        async for event in stage.answer(step, prompt, number):
+            take(event)
+    if scope.cancelled_caught:
+        said = f"the prompt {shown(prompt)!r} took more than {limit:,} ms"
+        take(Violation("late", stage.scenario.path.name, step.line, said))
+
+
+async def inspect(scenario: ScenarioScript, settings: PlaySettings) -> list[Problem]:
+    """Return what the listings of the servers say against a scenario; nothing is called."""
+    async with _stage(scenario, settings) as stage:
+        found = [Problem(each.file, each.line, "", each.text) for each in stage.began()]
+        for call in calls_of(scenario):
+            meant = any(check.kind == "is_error" and check.want for check in call.expect)
+            if stage.real is None or stage.executor_of(call) is not stage.real or meant:
+                continue
+            if said := stage.real.fault(call):
+                found.append(Problem(scenario.path.name, call.line, call.tool, said))
+    return found
 
 
 class _Clock:
@@ -104,7 +160,14 @@ class _Stage:
     places: Mapping[str, str]
     executor_of: Callable[[ToolCall], ToolExecutor]
     sandbox: Sandbox
-    qualified: Callable[[str], str]
+    real: "RealMcp | None"
+    verdict: Verdict
+
+    def began(self) -> Iterator[Violation]:
+        """Yield what is wrong before the first prompt."""
+        for name, why in (self.real.unstarted() if self.real is not None else {}).items():
+            server = self.scenario.servers.get(name) or StdioServer("")
+            yield from self.verdict.unstarted(server.line, why, server)
 
     async def answer(self, step: NextReply, prompt: str, number: int) -> AsyncIterator[Event]:
         """Yield what one prompt leads to."""
@@ -117,16 +180,33 @@ class _Stage:
         else:
             yield Said(step.reply.text)
             calls = [
-                (self._id(number, position), self._placed(call))
+                (self._id(number, position), self._placed(call), call)
                 for position, call in enumerate(step.reply.calls)
             ]
-            for call_id, call in calls:
+            for call_id, call, _ in calls:
                 yield Called(call_id, call.tool, call.input)
-            for call_id, call in calls:
+            for call_id, call, written in calls:
                 outcome = await self._carried_out(call)
                 missed = tuple(misses(call.expect, outcome))
                 yield Answered(call_id, call.tool, outcome, missed, len(call.expect))
+                if outcome.note:
+                    yield Noted(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
+                for event in self.verdict.answered(written, outcome, scripted=self._scripted(call)):
+                    yield event
+            real = [call for _, call, _ in calls if not self._scripted(call)]
+            for event in self.verdict.unchecked(step.line, real, step.reply):
+                yield event
         yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
+
+    def _scripted(self, call: ToolCall) -> bool:
+        """Whether the file itself says what the call answers."""
+        setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
+        executor = self.executor_of(call)
+        if isinstance(executor, Disabled) or call.failure is not None:
+            return True
+        if setting.error is not None or setting.result is not None:
+            return True
+        return isinstance(executor, Mock) and (call.error is not None or call.result is not None)
 
     async def _carried_out(self, call: ToolCall) -> CallResult:
         setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
@@ -148,7 +228,7 @@ class _Stage:
     def _refusal(self, call: ToolCall, setting: ToolSetting, executor: ToolExecutor) -> str | None:
         permissions = self.scenario.permissions
         request = PermissionRequest(
-            tool=self.qualified(call.tool),
+            tool=call.tool if self.real is None else self.real.qualified(call.tool),
             input=call.input if isinstance(call.input, dict) else {},
             reads=executor.reads(call),
             place=self.sandbox.parts,
@@ -167,7 +247,12 @@ class _Stage:
         checks = tuple(
             replace(check, want=replaced(check.want, self.places)) for check in call.expect
         )
-        return replace(call, input=replaced(call.input, self.places), expect=checks)
+        return replace(
+            call,
+            input=replaced(call.input, self.places),
+            expect=checks,
+            validate=self.scenario.execution.validate == "client",
+        )
 
     def _id(self, prompt: int, position: int) -> str:
         identity = self.scenario.identity
@@ -177,6 +262,7 @@ class _Stage:
 
 @asynccontextmanager
 async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncIterator[_Stage]:
+    scenario = replace(scenario, allowed=scenario.allowed | settings.allowed)
     if settings.permission_mode is not None:
         permissions = replace(scenario.permissions, mode=settings.permission_mode)
         scenario = replace(scenario, permissions=permissions)
@@ -202,7 +288,7 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             "SANDBOX_ROOT": sandbox.root,
             "SCENARIO_DIR": str(scenario.path.parent.resolve()),
         }
-        qualified: Callable[[str], str] = str
+        real = None
         if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
             # The SDK takes half a second to import; no other mode needs it.
             from iac_scenario.mcp_servers import connected
@@ -212,12 +298,12 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
                 connected(servers, scenario.execution.protocol, timeouts, scenario.elicitations)
             )
             executors["real_mcp"] = real
-            qualified = real.qualified
 
         def executor_of(call: ToolCall) -> ToolExecutor:
             return executors[mode_of(call, scenario, settings.mode)]
 
-        yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, qualified)
+        verdict = Verdict(scenario)
+        yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, real, verdict)
 
 
 def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack) -> Sandbox:

@@ -19,13 +19,15 @@ Told = tuple[str, str]
 class CallResult:
     """A result: content blocks as MCP has them, whether it is an error, and its structured part.
 
-    `executed` is False for a call that was not carried out at all (mode disabled).
+    `executed` is False for a call that was not carried out at all (mode disabled). `note` is for
+    whoever plays, and fails nothing.
     """
 
     content: tuple[dict[str, Any], ...]
     is_error: bool = False
     structured: Any = NOT_GIVEN
     executed: bool = True
+    note: str = ""
 
     @property
     def text(self) -> str:
@@ -78,7 +80,10 @@ def misses(checks: Sequence[Expectation], outcome: CallResult) -> list[Miss]:
         return [Miss(check.kind, check.line, shown(check.want), got) for check in checks]
     found = []
     for check in checks:
-        miss = _CHECKS[check.kind](check.want, outcome)
+        try:
+            miss = _CHECKS[check.kind](check.want, outcome)
+        except (TimeoutError, ValueError) as error:
+            miss = (shown(check.want), f"no verdict: {error}")
         if miss is not None:
             found.append(Miss(check.kind, check.line, *miss))
     return found
