@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -117,11 +118,16 @@ class BashSession:
         self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
         self._folder = self._home
         self._exported = ""
+        self._ending = threading.Event()
+        self._running = threading.Lock()
         # Bash writes here-documents there; under bubblewrap each call has a /tmp of its own.
         self._scratch = TemporaryDirectory(prefix="iac-scenario-") if _ON_MAC else None
 
     def close(self) -> None:
-        """Remove what the session kept beside the sandbox."""
+        """End the call that runs, and remove what the session kept beside the sandbox."""
+        self._ending.set()
+        with self._running:
+            pass
         if self._scratch is not None:
             self._scratch.cleanup()
 
@@ -131,6 +137,10 @@ class BashSession:
             raise CallError("the command holds a NUL byte.")
         if len(command) > LONGEST:
             raise CallError(f"the command has more than {LONGEST:,} characters.")
+        with self._running:
+            return self._run(command, timeout)
+
+    def _run(self, command: str, timeout: float) -> BashResult:
         before = self._sandbox.protected() if self._guarded and not _ON_MAC else {}
         with TemporaryFile() as state:
             words = [
@@ -151,7 +161,7 @@ class BashSession:
                 )
             except OSError as error:
                 raise CallError(f"bash cannot be started: {error.strerror}.") from None
-            result = _watched(child, self._limits, timeout)
+            result = _watched(child, self._limits, timeout, self._ending)
             told = self._kept(state, result)
         if self._guarded and not _ON_MAC:
             told += self._sandbox.set_aside(before)
@@ -264,7 +274,9 @@ def _bind(path: str) -> Sequence[str]:
     return ("--ro-bind", path, path)
 
 
-def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: float) -> BashResult:
+def _watched(
+    child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: float, ending: threading.Event
+) -> BashResult:
     """Read what a process prints until it has ended or passes a limit, then end all of it."""
     assert child.stdout is not None
     assert child.stderr is not None
@@ -296,7 +308,9 @@ def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: floa
                 continue
             look = time.monotonic() + _TICK
             below |= (now := _descendants(child.pid))
-            if time.monotonic() > deadline:
+            if ending.is_set():
+                stopped = "the session ended"
+            elif time.monotonic() > deadline:
                 stopped = f"it took more than {timeout:g} s"
             elif len(now) > limits.processes:
                 stopped = f"it had more than {limits.processes} processes"

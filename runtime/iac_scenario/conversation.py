@@ -6,6 +6,7 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from iac_scenario.arguments import found_in
+from iac_scenario.errors import PlayError
 from iac_scenario.model import (
     InjectedFailure,
     PromptPattern,
@@ -31,7 +32,14 @@ def matcher(pattern: PromptPattern) -> Matcher:
         whole = re.compile(translate(text)).match
         return lambda prompt: whole(prompt) is not None
     found_in(text, "")  # Says now what is wrong with it.
-    return lambda prompt: found_in(text, prompt)
+
+    def search(prompt: str) -> bool:
+        try:
+            return found_in(text, prompt)
+        except ValueError as error:
+            raise PlayError(f"The pattern {error}") from None
+
+    return search
 
 
 class NextReply(NamedTuple):
@@ -57,7 +65,7 @@ class Conversation:
         self._turned: set[int] = set()
 
     def step(self, prompt: str) -> NextReply:
-        """Return the reply to a prompt, and remember that it was given. Raises TimeoutError."""
+        """Return the reply to a prompt, and remember that it was given. Raises PlayError."""
         if self._due and self._due[0][0](prompt):
             (_, turn), *self._due = self._due
             self._turned.add(id(turn))

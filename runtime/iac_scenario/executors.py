@@ -83,7 +83,7 @@ class Simulated:
                 raise CallError(f"{call.tool}: {said}")
             if call.tool != "Bash":
                 return FILE_TOOLS[call.tool](self._sandbox, call.input)
-            return await anyio.to_thread.run_sync(self._in_bash, call.input)
+            return await anyio.to_thread.run_sync(self._in_bash, call.input, abandon_on_cancel=True)
         except CallError as error:
             return failed(str(error))
 

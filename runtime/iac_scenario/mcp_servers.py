@@ -205,21 +205,21 @@ class RealMcp:
 
     async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments against the listing, then ask the server."""
+        note = ""
         try:
             session, name = self._found(call.tool)
             listed = session.tools.get(name)
-            note = ""
             if listed is not None and not call.send_invalid:
                 note = misfit(listed.validator, call.input)
             if call.validate and note:
-                raise CallError(f"{name}: {note}")
+                return failed(f"{name}: {note}")
             if not isinstance(call.input, dict):
                 raise CallError(f"{name}: the arguments must be a table.")
             session.answers = call.elicitations + self._elicitations
             answer = await self._asked(session, name, call.input)
-            return replace(answer, note=f"{call.tool}: {note}" if note else "")
         except CallError as error:
-            return failed(str(error))
+            answer = failed(str(error))
+        return replace(answer, note=f"{call.tool}: {note}" if note else "")
 
     async def _asked(
         self, session: ServerConnection, name: str, arguments: dict[str, Any]

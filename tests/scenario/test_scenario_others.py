@@ -37,7 +37,7 @@ tool_calls = [
   {{ tool = "Read", input = {{ file_path = "b.txt" }}, expect = {{ contains = "new" }} }},
   {{ tool = "read_text_file", input = {{ path = "${{SANDBOX_ROOT}}/none" }}, expect = {{ is_error = true }} }},
   {{ tool = "read_text_file", input = {{ path = "/etc/passwd" }}, expect = {{ contains = "denied", is_error = true }} }},
-  {{ tool = "read_text_file", input = {{ file = "x" }}, expect = {{ contains = "do not fit", is_error = true }} }},
+  {{ tool = "read_text_file", input = {{ file = "x" }}, expect = {{ contains = "nvalid", is_error = true }} }},
 ]
 ''')  # noqa: E501
     ran = run("run", path, "-p", "x")
@@ -57,7 +57,7 @@ tool_calls = [
   {{ tool = "get-sum", input = {{ a = 2, b = 3 }}, expect = {{ contains = "5" }} }},
   {{ tool = "get-structured-content", input = {{ location = "Chicago" }}, expect = {{ schema = {{ required = ["temperature"] }} }} }},
   {{ tool = "get-tiny-image", expect = {{ is_error = false }} }},
-  {{ tool = "trigger-long-running-operation", input = {{ duration = 30, steps = 2 }}, expect = {{ contains = "did not answer" }} }},
+  {{ tool = "trigger-long-running-operation", input = {{ duration = 30, steps = 2 }}, expect = {{ contains = "did not answer", is_error = true }} }},
   {{ tool = "echo", input = {{ message = "still there" }}, expect = {{ contains = "still there" }} }},
   {{ tool = "no-such-tool", expect = {{ is_error = true }} }},
 ]
@@ -77,7 +77,7 @@ MEMORY_FILE_PATH = "${{SANDBOX_ROOT}}/memory.json"
 tool_calls = [
   {{ tool = "create_entities", input = {{ entities = [{{ name = "Ada", entityType = "person", observations = ["counts"] }}] }}, expect = {{ is_error = false }} }},
   {{ tool = "search_nodes", input = {{ query = "counts" }}, expect = {{ contains = "Ada" }} }},
-  {{ tool = "create_entities", input = {{ entities = "Ada" }}, expect = {{ contains = "do not fit" }} }},
+  {{ tool = "create_entities", input = {{ entities = "Ada" }}, expect = {{ contains = "expected array", is_error = true }} }},
 ]
 """)  # noqa: E501
     ran = run("run", path, "-p", "x")

@@ -117,7 +117,9 @@ def test_a_tool_answers(make: Make, run: Run, tool: str, given_input: str, expec
 
 def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_path: Any) -> None:
     (tmp_path / "box").mkdir()
-    call = 'tool = "Write"\ninput = { file_path = "kept", content = "1" }\n'
+    call = (
+        'tool = "Write"\ninput = { file_path = "kept", content = "1" }\nexpect.is_error = false\n'
+    )
     path = make(f'tool_execution.mode = "simulated"\n[[default_response.tool_calls]]\n{call}')
     assert run("run", path, "-p", "x", "--sandbox-root", tmp_path / "box").status == 0
     assert (tmp_path / "box" / "kept").read_text() == "1"
@@ -127,7 +129,9 @@ def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_
 
 
 def test_a_sandbox_that_the_file_names_is_made(make: Make, run: Run, tmp_path: Any) -> None:
-    call = 'tool = "Write"\ninput = { file_path = "kept", content = "1" }\n'
+    call = (
+        'tool = "Write"\ninput = { file_path = "kept", content = "1" }\nexpect.is_error = false\n'
+    )
     text = f'tool_execution.mode = "simulated"\n[[default_response.tool_calls]]\n{call}'
     path = make(f'tool_execution.sandbox_root = "new/box"\n{text}')
     assert run("run", path, "-p", "x").status == 0
