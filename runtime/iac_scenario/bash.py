@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
@@ -148,20 +148,16 @@ class BashSession:
                 *("bash", "-c", self._script(state.fileno()), "bash"),
                 *(command, self._folder, self._exported),
             ]
-            try:
-                child = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    cwd=self._sandbox.root if self._unconfined or _ON_MAC else "/",
-                    env=self._environment(),
-                    start_new_session=True,
-                    pass_fds=(state.fileno(),),
-                )
-            except OSError as error:
-                raise CallError(f"bash cannot be started: {error.strerror}.") from None
-            result = _watched(child, self._limits, timeout, self._ending)
+            folder = self._sandbox.root if self._unconfined or _ON_MAC else "/"
+            result = run_bounded(
+                words,
+                folder,
+                self._environment(),
+                self._limits,
+                timeout,
+                ending=self._ending,
+                pass_fds=(state.fileno(),),
+            )
             told = self._kept(state, result)
         if self._guarded and not _ON_MAC:
             told += self._sandbox.set_aside(before)
@@ -272,6 +268,41 @@ def _bind(path: str) -> Sequence[str]:
     if (link := Path(path)).is_symlink():
         return ("--symlink", str(link.readlink()), path)
     return ("--ro-bind", path, path)
+
+
+def run_bounded(
+    words: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    limits: BashLimits,
+    timeout: float,
+    *,
+    given: bytes = b"",
+    ending: threading.Event | None = None,
+    pass_fds: Sequence[int] = (),
+) -> BashResult:
+    """Run a program to its end or to a limit; `timeout` in seconds. Raises CallError.
+
+    `given` is its standard input. Whatever it started ends with it.
+    """
+    with TemporaryFile() as stdin:
+        stdin.write(given)
+        stdin.seek(0)
+        try:
+            child = subprocess.Popen(
+                words,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=dict(environment),
+                start_new_session=True,
+                pass_fds=pass_fds,
+            )
+        except OSError as error:
+            name = Path(words[0]).name
+            raise CallError(f"{name} cannot be started: {error.strerror}.") from None
+    return _watched(child, limits, timeout, ending or threading.Event())
 
 
 def _watched(

@@ -16,7 +16,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_scenario.command_line import UnclearLineError, commands_of, suspects
 from iac_scenario.errors import CallError
-from iac_scenario.filetools import matches_glob
 from iac_scenario.model import PermissionRules
 from iac_scenario.sandbox import Parts, folded
 
@@ -38,6 +37,29 @@ class PermissionRequest:
     input: Mapping[str, Any]
     reads: bool
     place: Callable[[str], Parts]
+
+
+def matches_glob(parts: Parts, pattern: str) -> bool:
+    """Whether a path below a folder matches; `**` stands for any number of folders."""
+    wanted = tuple(name for name in pattern.split("/") if name not in ("", "."))
+    # From the left, remembering where `**` may still grow.
+    reached = {0}
+    for name in parts:
+        reached = {
+            at if wanted[at] == "**" else at + 1
+            for at in _closed(reached, wanted)
+            if at < len(wanted) and (wanted[at] == "**" or fnmatchcase(name, wanted[at]))
+        }
+    return len(wanted) in _closed(reached, wanted)
+
+
+def _closed(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
+    found = set(reached)
+    for at in sorted(reached):
+        while at < len(pattern) and pattern[at] == "**":
+            at += 1
+            found.add(at)
+    return found
 
 
 class PermissionDecision(NamedTuple):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario.filetools import matches_glob
+from iac_scenario.permissions import matches_glob
 
 FILES = """
 tool_execution.mode = "simulated"
