@@ -38,7 +38,8 @@ BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
     "Glob": _object(("pattern",), pattern=_TEXT, path=_TEXT),
     "Grep": _object(
         ("pattern",), pattern=_TEXT, path=_TEXT, glob=_TEXT, type=_TEXT, multiline=_FLAG,
-        output_mode={"enum": ["content", "files_with_matches", "count"]}, head_limit=_COUNT,
+        output_mode={"enum": ["content", "files_with_matches", "count"]},
+        head_limit=_COUNT, offset=_COUNT,
         **{"-i": _FLAG, "-n": _FLAG, "-A": _COUNT, "-B": _COUNT, "-C": _COUNT},
     ),
 }  # fmt: skip

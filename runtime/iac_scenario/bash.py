@@ -116,7 +116,7 @@ class BashSession:
         self._limits = limits
         # Only bubblewrap can show the folder at another path than its own.
         self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
-        self._folder = self._home
+        self.folder = self._home
         self._exported = ""
         self._ending = threading.Event()
         self._running = threading.Lock()
@@ -146,7 +146,7 @@ class BashSession:
             words = [
                 *self._confinement(list(before)),
                 *("bash", "-c", self._script(state.fileno()), "bash"),
-                *(command, self._folder, self._exported),
+                *(command, self.folder, self._exported),
             ]
             folder = self._sandbox.root if self._unconfined or _ON_MAC else "/"
             result = run_bounded(
@@ -190,11 +190,11 @@ class BashSession:
         folder, exported = (piece.decode("utf-8", "surrogateescape") for piece in left)
         if len(exported) <= LONGEST:
             self._exported = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
-        self._folder = folder
+        self.folder = folder
         tops = (self._home, self._sandbox.root)
         if any(folder == top or folder.startswith(f"{top}/") for top in tops):
             return []
-        self._folder = self._home
+        self.folder = self._home
         return [f"Shell cwd was reset to {self._home}\n"]
 
     def _environment(self) -> dict[str, str]:

@@ -121,7 +121,8 @@ def grep(sandbox: Sandbox, given: Mapping[str, Any], hidden: Sequence[str] = ())
         # A context line has `-` after its number where a match has `:`.
         lines = [_marked(path, rest or "") for path, rest in rows]
     limit = given.get("head_limit", 0) or len(lines)
-    return textual(_listed(lines[:limit], "No matches found"))
+    first = given.get("offset", 0)
+    return textual(_listed(lines[first : first + limit], "No matches found"))
 
 
 def _marked(path: str, rest: str) -> str:

@@ -1,6 +1,7 @@
 """Plays a scenario: prompts in, events out."""
 
 import hashlib
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -38,9 +39,9 @@ from iac_scenario.model import (
     ToolSetting,
 )
 from iac_scenario.modes import calls_of, mode_of
-from iac_scenario.permissions import PermissionRequest, decide
+from iac_scenario.permissions import PermissionRequest, decide, hidden_from
 from iac_scenario.results import CallResult, failed, given, misses, shown
-from iac_scenario.sandbox import Sandbox
+from iac_scenario.sandbox import Parts, Sandbox
 from iac_scenario.timeouts import resolve
 from iac_scenario.verdict import Verdict
 
@@ -160,6 +161,7 @@ class _Stage:
     places: Mapping[str, str]
     executor_of: Callable[[ToolCall], ToolExecutor]
     sandbox: Sandbox
+    bash: BashSession
     real: "RealMcp | None"
     verdict: Verdict
 
@@ -231,7 +233,7 @@ class _Stage:
             tool=call.tool if self.real is None else self.real.qualified(call.tool),
             input=call.input if isinstance(call.input, dict) else {},
             reads=executor.reads(call),
-            place=self.sandbox.parts,
+            place=self._place_of(call),
         )
         asked = decide(request, permissions, auto_approve=setting.auto_approve)
         if asked.verdict == "allow":
@@ -242,6 +244,12 @@ class _Stage:
         if approved:
             return None
         return f"Permission to use {call.tool} was asked for and not given: {asked.reason}."
+
+    def _place_of(self, call: ToolCall) -> Callable[[str], Parts]:
+        """Return how a call's paths are understood: those of Bash begin where Bash is."""
+        if call.tool != "Bash":
+            return self.sandbox.parts
+        return lambda path: self.sandbox.parts(os.path.join(self.bash.folder, path))  # noqa: PTH118
 
     def _placed(self, call: ToolCall) -> ToolCall:
         checks = tuple(
@@ -280,7 +288,8 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             guarded=lasting is not None and not trusted,
         )
         stack.callback(bash.close)
-        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000)
+        hidden = hidden_from(scenario.permissions, sandbox.parts)
+        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000, hidden)
         executors: dict[str, ToolExecutor] = {
             "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
         }  # fmt: skip
@@ -303,7 +312,7 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             return executors[mode_of(call, scenario, settings.mode)]
 
         verdict = Verdict(scenario)
-        yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, real, verdict)
+        yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, bash, real, verdict)
 
 
 def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack) -> Sandbox:

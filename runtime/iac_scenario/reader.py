@@ -20,7 +20,7 @@ from iac_scenario.checking import check, dotted
 from iac_scenario.conversation import matcher
 from iac_scenario.errors import Problem, ScenarioError
 from iac_scenario.model import LoadedScenario, PromptPattern, SessionIdentity
-from iac_scenario.permissions import rule_fault
+from iac_scenario.permissions import rule_fault, rule_note
 from iac_scenario.results import fault
 
 LARGEST: Final = 10_000_000
@@ -182,6 +182,10 @@ def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
             wrong((*where, key), said)
         elif key in ("mode", "permission_mode") and item == "delegate":
             ignored((*where, key), "delegate is known to claudeless and is default here.")
+        elif key in _RULES and isinstance(item, list):
+            for index, note in enumerate(map(rule_note, item)):
+                if note is not None:
+                    ignored((*where, key, index), note)
         elif key == "expect" and "type" not in item:
             for kind, want in item.items():
                 if (told := fault(kind, want)) is not None:

@@ -1,5 +1,6 @@
 """Read, Write, Edit, Glob and Grep as the assistant sees them."""
 
+import os
 from typing import Any
 
 import pytest
@@ -82,7 +83,7 @@ tool_execution.mode = "simulated"
             "File created successfully at: /sandbox/n",
         ),
         ("Glob", '{ pattern = "**/*.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
-        ("Glob", '{ pattern = "*.py", path = "src" }', "/sandbox/src/a.py"),
+        ("Glob", '{ pattern = "./*.py", path = "src" }', "/sandbox/src/a.py\n"),
         ("Glob", '{ pattern = "/sandbox/src/*.py" }', "/sandbox/src/a.py"),
         ("Glob", '{ pattern = "*.rs" }', "No files found"),
         (
@@ -102,8 +103,21 @@ tool_execution.mode = "simulated"
         ("Grep", '{ pattern = "os.print", multiline = true }', "/sandbox/src/a.py"),
         ("Grep", '{ pattern = "hi", head_limit = 1 }', "/sandbox/notes.md\n"),
         ("Grep", '{ pattern = "none" }', "No matches found"),
-        ("Grep", '{ pattern = "(" }', "Error: '(' is no regular expression"),
-        ("Grep", '{ pattern = "x", type = "zig" }', "Error: type 'zig' is not known"),
+        ("Grep", '{ pattern = "(" }', "Error: rg: regex parse error:"),
+        ("Grep", '{ pattern = "x", type = "zog" }', "Error: rg: unrecognized file type: zog"),
+        ("Grep", '{ pattern = "(?=x)" }', "Error: rg: regex parse error:"),
+        ("Grep", '{ pattern = "[[:upper:]]otes" }', "/sandbox/notes.md\n"),
+        ("Grep", '{ pattern = "h[io]", glob = "*.{md,txt}" }', "/sandbox/notes.md\n"),
+        ("Grep", '{ pattern = "hi", glob = "*.md,a.*" }', "/sandbox/notes.md\n/sandbox/src/a.py\n"),
+        (
+            "Grep",
+            '{ pattern = "^[inN#]", path = "notes.md", output_mode = "content", -n = false }',
+            "/sandbox/notes.md:# Notes\n",
+        ),
+        ("Grep", '{ pattern = "hi", head_limit = 1, offset = 1 }', "/sandbox/src/a.py\n"),
+        ("Glob", '{ pattern = "**/{a,b}.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
+        ("Glob", '{ pattern = "[!n]*.py", path = "src/deep" }', "/sandbox/src/deep/b.py\n"),
+        ("Glob", '{ pattern = "deep/*.py", path = "src" }', "/sandbox/src/deep/b.py\n"),
         ("Grep", '{ pattern = "x", path = "none" }', "Error: File does not exist"),
         ("Bash", '{ command = "ls", run_in_background = true }', "Error: run_in_background"),
         ("WebSearch", "{ query = 'x' }", "Error: WebSearch is not simulated."),
@@ -113,6 +127,30 @@ tool_execution.mode = "simulated"
 def test_a_tool_answers(make: Make, run: Run, tool: str, given_input: str, expected: str) -> None:
     call = f'[[default_response.tool_calls]]\ntool = "{tool}"\ninput = {given_input}\n'
     assert run("run", make(FILES + call), "-p", "x").out.startswith(expected)
+
+
+def test_grep_ends_keeps_inside_and_needs_its_program(
+    make: Make, run: Run, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = tmp_path / "box"
+    box.mkdir()
+    (tmp_path / "secret").write_text("aaaa")
+    (box / "many").write_text("a" * 60 + "b\n")
+    (box / "link").symlink_to(tmp_path)
+    os.mkfifo(box / "pipe")
+    grep = '{ tool = "Grep", input = { pattern = "%s", path = "%s" }, expect = { %s } },'
+    calls = (
+        grep % ("^(a|aa)+$", ".", 'equals = "No matches found"')
+        + grep % ("aaaa", ".", f'equals = "{box}/many"')
+        + grep % ("a", "link", "is_error = true")
+        + grep % ("a", "pipe", "is_error = true")
+        + '{ tool = "Glob", input = { pattern = "link/*" }, expect.equals = "No files found" },'
+    )
+    path = make(f'tool_execution.mode = "simulated"\n[default_response]\ntool_calls = [{calls}]\n')
+    ran = run("run", path, "-p", "x", "--sandbox-root", box)
+    assert ran.status == 0, ran.err
+    monkeypatch.setattr("shutil.which", lambda *_args, **_rest: None)
+    assert "Grep and Glob are ripgrep (rg), which is not here." in run("run", path, "-p", "x").out
 
 
 def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_path: Any) -> None:
