@@ -1,5 +1,6 @@
 """Which reply a prompt gets: patterns, rules in order, the turn that is due."""
 
+import hashlib
 import re
 from collections.abc import Callable
 from fnmatch import translate
@@ -10,6 +11,7 @@ from iac_scenario.model import (
     PromptPattern,
     ScenarioScript,
     ScriptedReply,
+    SessionIdentity,
     Turn,
 )
 
@@ -65,6 +67,12 @@ def _in_set(found: re.Match[str]) -> str:
     if found[1] in _CLASSES:
         return _CLASSES[found[1]]
     return rf"\[{found[0][1:]}" if found[0].startswith("[") else found[0]
+
+
+def call_id(identity: SessionIdentity, prompt: int, position: int) -> str:
+    """Return the id of a call: the same in every run."""
+    text = f"{identity.session_id}\n{identity.seed}\n{prompt}\n{position}"
+    return f"toolu_01{hashlib.sha256(text.encode()).hexdigest()[:22]}"
 
 
 class NextReply(NamedTuple):

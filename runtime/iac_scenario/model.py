@@ -36,7 +36,7 @@ class InjectedFailure:
 class Expectation:
     """One expectation on a result: its kind, what is wanted, the line it stands on."""
 
-    kind: Literal["equals", "contains", "json_path", "is_error", "schema"]
+    kind: str
     want: Any
     line: int = 0
 
@@ -51,8 +51,20 @@ class Elicited:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampled:
+    """What a model says to a server that asks; None as pattern answers any request."""
+
+    text: str = ""
+    error: str | None = None
+    message: PromptPattern | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the assistant makes; `result` is None where the file gives none."""
+    """A call that the assistant makes; `result` is None where the file gives none.
+
+    With `request` it is that request of the protocol instead, and `tool` names it too.
+    """
 
     tool: str
     input: Any
@@ -60,19 +72,28 @@ class ToolCall:
     error: str | None = None
     expect: tuple[Expectation, ...] = ()
     failure: InjectedFailure | None = None
+    capture: Mapping[str, str] = field(default_factory=dict)
+    cancel_after_ms: int | None = None
     elicitations: tuple[Elicited, ...] = ()
+    sampling: tuple[Sampled, ...] = ()
+    request: str = ""
+    server: str = ""
     approve: bool | None = None
     line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """What the assistant answers: a text, then calls in order; `delay_ms` before all of it."""
+    """What the assistant answers: a text, calls in order, and what it says then.
+
+    `delay_ms` comes before all of it.
+    """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
     delay_ms: int | None = None
+    then: "ScriptedReply | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +129,17 @@ class ToolSetting:
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
-    """How a server is started over stdio; `cwd` None is the folder of the caller."""
+    """How a server is started over stdio, or where it is reached over Streamable HTTP.
 
-    command: str
+    `cwd` None is the folder of the caller.
+    """
+
+    command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +152,7 @@ class Execution:
     files: Mapping[str, str] = field(default_factory=dict)
     protocol: str = "auto"
     mcp_config: str | None = None
+    log_level: str | None = None
     tools: Mapping[str, ToolSetting] = field(default_factory=dict)
 
 
@@ -165,6 +192,8 @@ class ScenarioScript:
     permissions: PermissionRules = field(default_factory=PermissionRules)
     timeouts: Mapping[str, int] = field(default_factory=dict)
     elicitations: tuple[Elicited, ...] = ()
+    sampling: tuple[Sampled, ...] = ()
+    roots: tuple[str, ...] = ()
     servers: Mapping[str, StdioServer] = field(default_factory=dict)
 
 

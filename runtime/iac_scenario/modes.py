@@ -30,6 +30,8 @@ def calls_of(scenario: ScenarioScript) -> Iterator[ToolCall]:
         replies += [rule.reply, *(turn.reply for turn in rule.turns)]
     for reply in replies:
         yield from reply.calls
+        if reply.then is not None:
+            replies.append(reply.then)
 
 
 def findings(scenario: ScenarioScript) -> Iterator[Problem]:

@@ -165,6 +165,9 @@ def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
             wrong((*where, key), said)
         elif key in ("mode", "permission_mode") and item == "delegate":
             ignored((*where, key), "delegate is known to claudeless and is default here.")
+        elif key == "capture":
+            if (told := fault(key, item)) is not None:
+                wrong((*where, key), told)
         elif key == "expect" and "type" not in item:
             for kind, want in item.items():
                 if (told := fault(kind, want)) is not None:
