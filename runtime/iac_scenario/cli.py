@@ -142,8 +142,8 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
 def model(file: Path, port: int, command: tuple[str, ...]) -> None:
     """Serve FILE as a model on 127.0.0.1, for agents that talk to Anthropic, OpenAI or Gemini.
 
-    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model, and the
-    status says whether the expectations were met. Without it, serve until interrupted.
+    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model, and
+    the status says whether the expectations were met. Without it, serve until interrupted.
     """
     from iac_scenario.model_server import run_client, serving
 

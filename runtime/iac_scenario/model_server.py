@@ -42,6 +42,7 @@ _VARIABLES: Final[Mapping[str, str]] = {
     "GEMINI_API_KEY": "scripted",
     # No request but those of the scenario, and no retry that outlasts a test.
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "2",
     "NO_PROXY": "127.0.0.1",
 }
 
@@ -80,10 +81,10 @@ class ScriptedModel:
             replies = [reply for key, result in ask.results if (reply := self._judged(key, result))]
             if ask.results:
                 reply = (replies[-1].then if replies else None) or ScriptedReply()
-                return self._said(reply, None)
+                return self._said(ask, reply, None)
             self._prompt, self._prompts, self._calls = ask.prompt, self._prompts + 1, 0
             step = self._conversation.step(ask.prompt)
-            return self._said(step.reply, step.failure)
+            return self._said(ask, step.reply, step.failure)
 
     def _judged(self, key: str, result: Any) -> ScriptedReply | None:
         """Judge one result; clients without ids name the tool."""
@@ -98,7 +99,7 @@ class ScriptedModel:
         self._take(Answered(named, call.tool, result, tuple(missed), checks))
         return reply
 
-    def _said(self, reply: ScriptedReply, failure: InjectedFailure | None) -> _Due:
+    def _said(self, ask: Ask, reply: ScriptedReply, failure: InjectedFailure | None) -> _Due:
         identity = self._scenario.identity
         self._replies += 1
         if failure is not None:
@@ -118,7 +119,9 @@ class ScriptedModel:
             self._take(Ended(self._prompt, pause, reply.usage))
         key = f"msg_{identity.session_id[:8]}_{self._replies}"
         text = reply.text if failure is None else str(failure.facts.get("partial_text", ""))
-        spoken = Spoken(key, identity.model, text, tuple(calls), reply.usage, self._created)
+        spoken = Spoken(
+            key, identity.model, text, tuple(calls), reply.usage, self._created, ask.offered
+        )
         return _Due(spoken, failure, pause)
 
 

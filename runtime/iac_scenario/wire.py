@@ -5,7 +5,9 @@ server-sent events. What a scenario does not script (sampling, caches, thinking)
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from iac_scenario.results import CallResult, failed, textual
@@ -13,7 +15,9 @@ from iac_scenario.results import CallResult, failed, textual
 Json = dict[str, Any]
 _PIECE: Final = 24
 """Characters of one delta of a text."""
-_REMINDER: Final = ("<system-reminder>", "<environment_context>")
+_REMINDER: Final = (
+    "<system-reminder>", "<environment_context>", "<user_instructions>", "<session_context>",
+)  # fmt: skip
 """How texts begin that a client adds to what the user says."""
 
 
@@ -26,14 +30,23 @@ class Spoken(NamedTuple):
     calls: tuple[tuple[str, str, Any], ...]
     usage: Mapping[str, int]
     created: int
+    offered: Mapping[str, Mapping[str, str]]
+
+    def named(self, tool: str) -> Mapping[str, str]:
+        """Return the name of a tool, and its namespace if any, as the client offered it."""
+        return self.offered.get(_plain(tool), {"name": tool})
 
 
 class Ask(NamedTuple):
-    """A request: what the user said last, else the results of the calls before, by id."""
+    """A request: what the user said last, else the results of the calls before, by id.
+
+    Clients spell `mcp__SERVER__TOOL` in their own ways; `offered` leads from one to theirs.
+    """
 
     prompt: str
     results: tuple[tuple[str, CallResult], ...]
     stream: bool
+    offered: Mapping[str, Mapping[str, str]]
 
 
 class Form(NamedTuple):
@@ -46,13 +59,36 @@ class Form(NamedTuple):
     end: str = ""
 
 
-def _ask(items: Sequence[tuple[str, str, CallResult | None]], *, stream: bool) -> Ask:
+def _ask(items: Sequence[tuple[str, str, CallResult | None]], body: Json) -> Ask:
     """Judge what follows the model's last turn: ("user", text), ("result", id), ("model", "")."""
+    given = body.get("input", ())
+    more = (item.get("tools") or () for item in given if isinstance(item, dict))
+    tools = [*(body.get("tools") or ()), *chain.from_iterable(more)]
+    offered = {_plain("_".join(reversed(names.values()))): names for names in _offered(tools)}
     last = max((at for at, item in enumerate(items) if item[0] == "model"), default=-1)
     tail = items[last + 1 :]
     said = [text for kind, text, _ in tail if kind == "user" and text]
     results = tuple((key, result) for _, key, result in tail if result is not None)
-    return Ask(said[-1] if said else "", results, stream)
+    return Ask(said[-1] if said else "", results, bool(body.get("stream")), offered)
+
+
+def _offered(tools: Iterable[Json], **within: str) -> Iterator[dict[str, str]]:
+    for tool in tools:
+        if tool.get("type") == "namespace":
+            yield from _offered(tool.get("tools", ()), namespace=tool.get("name", ""))
+        elif "functionDeclarations" in tool:
+            yield from _offered(tool["functionDeclarations"])
+        else:
+            name = tool.get("function", tool).get("name", "")
+            yield {"name": name, **within}
+
+
+def _plain(tool: str) -> str:
+    return re.sub("_+", "_", tool)
+
+
+def _kind(said: Json) -> str:
+    return {"assistant": "model", "user": "user"}.get(said.get("role", ""), "system")
 
 
 def _texts(content: Any) -> str:
@@ -88,15 +124,15 @@ def _read_messages(body: Json) -> Ask:
                 error = bool(block.get("is_error"))
                 result = _result(block.get("content") or "", is_error=error)
                 items.append(("result", block.get("tool_use_id", ""), result))
-        items.append(("user", _texts(content), None))
-    return _ask(items, stream=bool(body.get("stream")))
+        items.append((_kind(message), _texts(content), None))
+    return _ask(items, body)
 
 
 def message(spoken: Spoken) -> Json:
     """Return a reply as Anthropic's API and Claude Code's stream have it."""
     content: list[Json] = [{"type": "text", "text": spoken.text}] if spoken.text else []
     for key, tool, arguments in spoken.calls:
-        content.append({"type": "tool_use", "id": key, "name": tool, "input": arguments})
+        content.append({"type": "tool_use", "id": key, **spoken.named(tool), "input": arguments})
     return {
         "id": spoken.id,
         "type": "message",
@@ -140,9 +176,8 @@ def _read_chat(body: Json) -> Ask:
             result = _result(_texts(said.get("content")))
             items.append(("result", said.get("tool_call_id", ""), result))
         else:
-            kind = {"assistant": "model", "user": "user"}.get(said.get("role", ""), "system")
-            items.append((kind, _texts(said.get("content")), None))
-    return _ask(items, stream=bool(body.get("stream")))
+            items.append((_kind(said), _texts(said.get("content")), None))
+    return _ask(items, body)
 
 
 def _chat(spoken: Spoken, kind: str, **choice: Any) -> Json:
@@ -161,7 +196,7 @@ def _chat_calls(spoken: Spoken) -> list[Json]:
             "index": index,
             "id": key,
             "type": "function",
-            "function": {"name": tool, "arguments": json.dumps(arguments)},
+            "function": {**spoken.named(tool), "arguments": json.dumps(arguments)},
         }
         for index, (key, tool, arguments) in enumerate(spoken.calls)
     ]
@@ -203,11 +238,10 @@ def _read_responses(body: Json) -> Ask:
         if str(item.get("type")).endswith("_call_output"):
             items.append(("result", item.get("call_id", ""), _result(item.get("output", ""))))
         elif item.get("role") in ("user", "system", "developer"):
-            kind = "user" if item["role"] == "user" else "system"
-            items.append((kind, _texts(item.get("content")), None))
+            items.append((_kind(item), _texts(item.get("content")), None))
         else:
             items.append(("model", "", None))
-    return _ask(items, stream=bool(body.get("stream")))
+    return _ask(items, body)
 
 
 def _response(spoken: Spoken, status: str, output: list[Json]) -> Json:
@@ -237,8 +271,12 @@ def _output(spoken: Spoken) -> list[Json]:
         part = {"type": "output_text", "text": spoken.text, "annotations": []}
         items.append({"type": "message", "role": "assistant", "content": [part]})
     for key, tool, arguments in spoken.calls:
-        call = {"call_id": key, "name": tool, "arguments": json.dumps(arguments)}
-        items.append({"type": "function_call", **call})
+        call = {"call_id": key, **spoken.named(tool)}
+        if isinstance(arguments, str):
+            items.append({"type": "custom_tool_call", **call, "input": arguments})
+        else:
+            text = json.dumps(arguments)
+            items.append({"type": "function_call", **call, "arguments": text})
     return [
         {"id": f"{spoken.id}_{index}", "status": "completed", **item}
         for index, item in enumerate(items)
@@ -268,11 +306,10 @@ def _stream_response(spoken: Spoken) -> Iterator[tuple[str, Json]]:
             inner.append({"type": "response.output_text.done", **within, **done})
             inner.append({"type": "response.content_part.done", **within, "part": part})
         else:
-            begun["arguments"] = ""
-            kind, arguments = "response.function_call_arguments", item["arguments"]
-            inner = [{"type": f"{kind}.delta", **at, "delta": text} for text in _pieces(arguments)]
-            done = {"name": item["name"], "arguments": arguments}
-            inner.append({"type": f"{kind}.done", **at, **done})
+            field = "arguments" if item["type"] == "function_call" else "input"
+            kind, begun[field] = f"response.{item['type']}_{field}", ""
+            inner = [{"type": f"{kind}.delta", **at, "delta": x} for x in _pieces(item[field])]
+            inner.append({"type": f"{kind}.done", **at, "name": item["name"], field: item[field]})
         events.append({"type": "response.output_item.added", **where, "item": begun})
         events += inner
         events.append({"type": "response.output_item.done", **where, "item": item})
@@ -300,7 +337,7 @@ def _read_gemini(body: Json) -> Ask:
                 key = answer.get("id") or answer.get("name", "")
                 items.append(("result", key, _result(said, is_error=error)))
         items.append(("user", _texts(parts), None))
-    return _ask(items, stream=False)
+    return _ask(items, body)
 
 
 def _gemini(spoken: Spoken, parts: Sequence[Json], **ended: str) -> Json:
@@ -316,7 +353,7 @@ def _gemini(spoken: Spoken, parts: Sequence[Json], **ended: str) -> Json:
 
 def _parts(spoken: Spoken) -> list[Json]:
     calls = [
-        {"functionCall": {"id": key, "name": tool, "args": arguments}}
+        {"functionCall": {"id": key, **spoken.named(tool), "args": arguments}}
         for key, tool, arguments in spoken.calls
     ]
     return [*({"text": text} for text in _pieces(spoken.text)), *calls]
