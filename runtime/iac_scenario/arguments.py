@@ -53,12 +53,12 @@ PATTERN_SECONDS: Final = 2
 """How long one expression may take on one text."""
 
 
-def found_in(pattern: str, text: str) -> bool:
-    """Whether an expression is found in a text. Raises ValueError for none, and for a slow one."""
+def found_in(pattern: str, text: str) -> Any:
+    """Return where an expression is found, or None. Raises ValueError for none, and a slow one."""
     import regex
 
     try:
-        return regex.search(pattern, text, timeout=PATTERN_SECONDS) is not None
+        return regex.search(pattern, text, timeout=PATTERN_SECONDS)
     except regex.error as error:
         raise ValueError(f"is no regular expression: {error}.") from None
     except TimeoutError:

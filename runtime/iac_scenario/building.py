@@ -1,7 +1,9 @@
 """From a checked document to the model; nothing here can fail."""
 
-from collections.abc import Mapping
-from dataclasses import fields
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -12,6 +14,7 @@ from iac_scenario import model
 Part = TypeVar("Part")
 ALLOW: Final = "allow_"
 """Begins the fields that loosen what fails a run."""
+_NAME: Final = re.compile(r"\$\{(\w+)\}")
 
 
 def build(
@@ -34,7 +37,9 @@ def build(
         default=None if default is None else _reply(default, ("default_response",), lines),
         execution=_execution(document.get("tool_execution", {})),
         permissions=_permissions(document),
-        elicitations=_elicitations(document),
+        elicitations=_answers(model.Elicited, document.get("elicitations", ())),
+        sampling=_answers(model.Sampled, document.get("sampling", ())),
+        roots=tuple(document.get("roots", ())),
         servers=servers(document.get("mcp_servers", {}), lines),
     )
 
@@ -102,21 +107,46 @@ def _reply(value: str | dict[str, Any], where: Where, lines: Document) -> model.
         return model.ScriptedReply(value)
     calls = enumerate(value.get("tool_calls", ()))
     made = tuple(_call(call, (*where, "tool_calls", index), lines) for index, call in calls)
-    return _part(model.ScriptedReply, value, calls=made)
+    then = value.get("then")
+    after = None if then is None else _reply(then, (*where, "then"), lines)
+    return _in_turns(_part(model.ScriptedReply, value, calls=made, then=after))
+
+
+def _in_turns(reply: model.ScriptedReply) -> model.ScriptedReply:
+    """Let calls that need what a call before them captures follow when its result is there."""
+    names: set[str] = set()
+    for at, call in enumerate(reply.calls):
+        if names.intersection(_NAME.findall(json.dumps(call.input, default=str))):
+            rest = model.ScriptedReply(calls=reply.calls[at:], delay_ms=0, then=reply.then)
+            return replace(reply, calls=reply.calls[:at], then=_in_turns(rest))
+        names.update(call.capture)
+    return reply
 
 
 def _call(value: dict[str, Any], where: Where, lines: Document) -> model.ToolCall:
     return _part(
         model.ToolCall,
         value,
+        tool=value.get("tool") or value.get("request", ""),
         input=value.get("input", {}),
-        expect=tuple(
-            model.Expectation(kind, want, lines.line((*where, "expect", kind)))
-            for kind, want in value.get("expect", {}).items()
-        ),
+        expect=_expectations(value.get("expect", {}), (*where, "expect"), lines),
         failure=_failure(value),
-        elicitations=_elicitations(value),
+        elicitations=_answers(model.Elicited, value.get("elicitations", ())),
+        sampling=_answers(model.Sampled, value.get("sampling", ())),
         line=lines.line(where),
+    )
+
+
+def _expectations(
+    value: dict[str, Any], where: Where, lines: Document
+) -> tuple[model.Expectation, ...]:
+    return tuple(
+        model.Expectation(
+            kind,
+            _expectations(want, (*where, kind), lines) if kind == "not" else want,
+            lines.line((*where, kind)),
+        )
+        for kind, want in value.items()
     )
 
 
@@ -127,12 +157,10 @@ def _failure(value: dict[str, Any]) -> model.InjectedFailure | None:
     return model.InjectedFailure(found["type"], facts)
 
 
-def _elicitations(value: dict[str, Any]) -> tuple[model.Elicited, ...]:
+def _answers(kind: type[Part], items: Iterable[dict[str, Any]]) -> tuple[Part, ...]:
     return tuple(
-        _part(
-            model.Elicited, item, message=_pattern(item["message"]) if "message" in item else None
-        )
-        for item in value.get("elicitations", ())
+        _part(kind, item, message=_pattern(item["message"]) if "message" in item else None)
+        for item in items
     )
 
 

@@ -161,6 +161,26 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
     sys.exit(status)
 
 
+@cli.command()
+@_FILE
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def model(file: Path, port: int, command: tuple[str, ...]) -> None:
+    """Serve FILE as a model on 127.0.0.1, for agents that talk to Anthropic, OpenAI or Gemini.
+
+    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model, and
+    the status says whether the expectations were met. Without it, serve until interrupted.
+    """
+    from iac_scenario.model_server import run_client, serving
+
+    scenario = _loaded(file)
+    take, ended = _taking("text", scenario, out=not command)
+    with serving(scenario, take, port) as url:
+        click.echo(f"A scripted model listens on {url}", err=True)
+        status = run_client(command, url)
+    sys.exit(ended() or status)
+
+
 @cli.command(hidden=True)
 @click.argument("log", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -176,11 +196,22 @@ def _played(
 ) -> int:
     import anyio
 
+    take, ended = _taking(form, scenario)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupted)
+    anyio.run(play, scenario, prompts, settings, take)
+    return ended()
+
+
+def _taking(
+    form: str, scenario: ScenarioScript, *, out: bool = True
+) -> tuple[Callable[[Event], None], Callable[[], int]]:
+    """Return what prints events, and what says at the end how they went."""
     printer = FORMATS[form](scenario.identity)
     events: list[Event] = []
 
     def take(event: Event) -> None:
-        for line in printer.lines(event):
+        for line in printer.lines(event) if out else ():
             click.echo(line)
         for line in missed(event):
             click.echo(line, err=True)
@@ -188,15 +219,15 @@ def _played(
             click.echo(f"note: {event.text}", err=True)
         events.append(event)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupted)
-    anyio.run(play, scenario, prompts, settings, take)
-    answers = [event for event in events if isinstance(event, Answered)]
-    unmet = sum(len(answer.misses) for answer in answers)
-    if checks := sum(answer.checks for answer in answers):
-        said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
-        click.echo(said, err=True)
-    return status_of(events)
+    def ended() -> int:
+        answers = [event for event in events if isinstance(event, Answered)]
+        unmet = sum(len(answer.misses) for answer in answers)
+        if checks := sum(answer.checks for answer in answers):
+            said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
+            click.echo(said, err=True)
+        return status_of(events)
+
+    return take, ended
 
 
 def _interrupted(_number: int, _frame: object) -> None:

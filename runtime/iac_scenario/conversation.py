@@ -1,5 +1,6 @@
 """Which reply a prompt gets: patterns, rules in order, the turn that is due."""
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator
 from fnmatch import translate
@@ -13,6 +14,7 @@ from iac_scenario.model import (
     ResponseRule,
     ScenarioScript,
     ScriptedReply,
+    SessionIdentity,
     Turn,
 )
 
@@ -35,11 +37,17 @@ def matcher(pattern: PromptPattern) -> Matcher:
 
     def search(prompt: str) -> bool:
         try:
-            return found_in(text, prompt)
+            return found_in(text, prompt) is not None
         except ValueError as error:
             raise PlayError(f"The pattern {error}") from None
 
     return search
+
+
+def call_id(identity: SessionIdentity, prompt: int, position: int) -> str:
+    """Return the id of a call: the same in every run."""
+    text = f"{identity.session_id}\n{identity.seed}\n{prompt}\n{position}"
+    return f"toolu_01{hashlib.sha256(text.encode()).hexdigest()[:22]}"
 
 
 class NextReply(NamedTuple):

@@ -1,27 +1,29 @@
-"""Real servers over stdio, through the client of the `mcp` SDK."""
+"""Real servers, over stdio or Streamable HTTP, through the client of the `mcp` SDK."""
 
 import json
 import logging
 import math
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
+import anyio.abc
 
 from iac_scenario.arguments import misfit, validator_of
-from iac_scenario.conversation import matcher
+from iac_scenario.counterpart import Answering, Counterpart, listen, listens, requested
 from iac_scenario.errors import CallError
-from iac_scenario.model import Elicited, StdioServer, ToolCall, public
+from iac_scenario.mcp_config import replaced
+from iac_scenario.model import ScenarioScript, StdioServer, ToolCall, public
+from iac_scenario.modes import calls_of
 from iac_scenario.results import NOT_GIVEN, CallResult, failed
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
-    from mcp.client.session import ElicitationFnT
 
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""
@@ -47,7 +49,7 @@ class ServerConnection:
     """
 
     def __init__(
-        self, name: str, server: StdioServer, protocol: str, timeouts: Mapping[str, int]
+        self, name: str, server: StdioServer, answering: Answering, timeouts: Mapping[str, int]
     ) -> None:
         self.name = name
         self.prefix = f"mcp__{public(name)}__"
@@ -55,10 +57,11 @@ class ServerConnection:
         self.tools: Mapping[str, Listed] = {}
         self.own_names: Mapping[str, str] = {}
         self.client: Client | None = None
-        self.answers: tuple[Elicited, ...] = ()
         self.ready = anyio.Event()
         self._server = server
-        self._protocol = protocol
+        self.side = Counterpart(answering)
+        self.streams: anyio.abc.TaskGroup | None = None
+        self._log_level = answering.log_level
         self._start = timeouts["mcp_start_timeout_ms"] / 1000
         self._call = timeouts["mcp_timeout_ms"] / 1000
         self._stop = anyio.Event()
@@ -69,13 +72,15 @@ class ServerConnection:
         deadline = anyio.current_time() + self._start
         try:
             with anyio.CancelScope(deadline=deadline) as scope:
-                async with self._connected() as client:
+                async with self._connected() as client, anyio.create_task_group() as streams:
                     self.tools = await _listed(client)
                     self.own_names = {public(tool): tool for tool in self.tools}
+                    await self._ask_for_logs(client)
                     scope.deadline = math.inf
-                    self.client = client
+                    self.client, self.streams = client, streams
                     self.ready.set()
                     await self._stop.wait()
+                    streams.cancel_scope.cancel()
             if scope.cancelled_caught:
                 self.failure = f"did not start within {self._start:g} s"
         # Whatever a foreign server provokes is that server's failure, never the run's.
@@ -104,31 +109,41 @@ class ServerConnection:
         from mcp import Client
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
+        options = {**self.side.options(), "read_timeout_seconds": self._call}
+        if self._server.url:
+            return Client(_over_http(self._server), **options)
         parameters = StdioServerParameters(
             command=self._server.command,
             args=list(self._server.args),
             env=dict(self._server.env),
             cwd=self._server.cwd,
         )
-        return Client(
-            stdio_client(parameters, errlog=self._errors),  # type: ignore[arg-type]
-            mode=self._protocol,
-            elicitation_callback=self._elicited(),
-            read_timeout_seconds=self._call,
-        )
+        return Client(stdio_client(parameters, errlog=self._errors), **options)  # type: ignore[arg-type]
 
-    def _elicited(self) -> "ElicitationFnT":
-        from mcp_types import ElicitResult
+    async def _ask_for_logs(self, client: "Client") -> None:
+        """Say in the old era from which level on; in the new one each request says it."""
+        if self._log_level and client.server_capabilities.logging and not is_modern(client):
+            params = {"level": self._log_level}
+            await requested(client, "logging/setLevel", params, None)
 
-        async def answer(context: Any, params: "mcp_types.ElicitRequestParams") -> ElicitResult:  # noqa: ARG001
-            for given in self.answers:
-                if given.message is None or matcher(given.message)(params.message):
-                    content = dict(given.content or {}) if given.action == "accept" else None
-                    return ElicitResult(action=given.action, content=content)
-            # What `claude -p` does, where nobody can be asked.
-            return ElicitResult(action="cancel")
 
-        return answer
+def is_modern(client: "Client") -> bool:
+    """Whether the connection has the protocol without a handshake."""
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+@asynccontextmanager
+async def _over_http(server: StdioServer) -> AsyncIterator[Any]:
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    async with (
+        create_mcp_http_client(headers=dict(server.headers)) as http,
+        streamable_http_client(server.url, http_client=http) as streams,
+    ):
+        yield streams
 
 
 async def _listed(client: "Client") -> dict[str, Listed]:
@@ -161,15 +176,16 @@ class RealMcp:
     def __init__(
         self,
         sessions: Mapping[str, ServerConnection],
-        elicitations: Sequence[Elicited],
-        timeout_ms: int,
+        timeouts: Mapping[str, int],
     ) -> None:
         self._sessions = sessions
-        self._elicitations = tuple(elicitations)
-        self._timeout_ms = timeout_ms
+        self._timeout_ms = timeouts["mcp_timeout_ms"]
+        self._late = timeouts["notification_timeout_ms"] / 1000
 
     def reads(self, call: ToolCall) -> bool:
-        """What the server's listing says."""
+        """What the server's listing says; requests of the protocol act through tools only."""
+        if call.request:
+            return call.request != "tools/call"
         try:
             session, name = self._found(call.tool)
         except CallError:
@@ -205,33 +221,57 @@ class RealMcp:
 
     async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments against the listing, then ask the server."""
-        note = ""
         try:
-            session, name = self._found(call.tool)
-            listed = session.tools.get(name)
-            if listed is not None and not call.send_invalid:
-                note = misfit(listed.validator, call.input)
+            session, name = self._asked_server(call) if call.request else self._found(call.tool)
+            listed = None if call.request else session.tools.get(name)
+            note = (
+                "" if listed is None or call.send_invalid else misfit(listed.validator, call.input)
+            )
             if call.validate and note:
                 return failed(f"{name}: {note}")
             if not isinstance(call.input, dict):
                 raise CallError(f"{name}: the arguments must be a table.")
-            session.answers = call.elicitations + self._elicitations
-            answer = await self._asked(session, name, call.input)
         except CallError as error:
-            answer = failed(str(error))
-        return replace(answer, note=f"{call.tool}: {note}" if note else "")
+            return failed(str(error))
+        session.side.call = call
+        with anyio.move_on_after(
+            math.inf if call.cancel_after_ms is None else call.cancel_after_ms / 1000
+        ) as scope:
+            try:
+                outcome = await self._asked(session, name, call)
+            except CallError as error:
+                outcome = failed(str(error))
+        if scope.cancelled_caught:
+            outcome = failed(f"{name}: cancelled after {call.cancel_after_ms:,} ms.")
+        outcome = replace(outcome, note=f"{call.tool}: {note}" if note else "")
+        return await session.side.heard(call, outcome, self._late)
 
-    async def _asked(
-        self, session: ServerConnection, name: str, arguments: dict[str, Any]
-    ) -> CallResult:
+    def _asked_server(self, call: ToolCall) -> tuple[ServerConnection, str]:
+        """Return the server of a request."""
+        found = self._sessions.get(call.server)
+        if not call.server and len(self._sessions) == 1:
+            found = next(iter(self._sessions.values()))
+        if found is None:
+            known = ", ".join(self._sessions) or "none"
+            raise CallError(f"{call.request}: name its server. Servers: {known}.")
+        return found, call.request
+
+    async def _asked(self, session: ServerConnection, name: str, call: ToolCall) -> CallResult:
         import mcp_types as types
         from mcp.shared.exceptions import MCPError
 
-        if session.client is None:
+        client, heard = session.client, session.side.progressed
+        if client is None or session.streams is None:
             raise CallError(session.unusable())
         try:
             # Its time limit was given to the client; it holds for each round of a call.
-            result = await session.client.call_tool(name, arguments)
+            if not call.request:
+                result = await client.call_tool(name, call.input, progress_callback=heard)
+            elif listens(call.request, modern=is_modern(client)):
+                await session.streams.start(listen, client, call.input)
+                return CallResult((), structured={})
+            else:
+                return await requested(client, call.request, call.input, heard)
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
                 limit = f"{self._timeout_ms:,} ms"
@@ -240,7 +280,7 @@ class RealMcp:
                 ) from None
             if error.code == types.CONNECTION_CLOSED:
                 raise CallError(session.unusable()) from None
-            raise CallError(f"MCP error {error.code}: {error.message}") from None
+            return protocol_error(error.error)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
             raise CallError(session.unusable()) from None
         # The answer did not fit the protocol, or not the schema that the server listed.
@@ -283,6 +323,13 @@ class RealMcp:
         return session, session.own_names.get(name, name)
 
 
+def protocol_error(error: "mcp_types.ErrorData") -> CallResult:
+    """Return an error of the protocol as a result, its value the error itself."""
+    said = error.model_dump(mode="json", by_alias=True, exclude_none=True)
+    text = f"MCP error {error.code}: {error.message}"
+    return CallResult(({"type": "text", "text": text},), is_error=True, structured=said)
+
+
 def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
     structured = result.structured_content
     return CallResult(
@@ -297,16 +344,27 @@ def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
     )
 
 
+def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> Answering:
+    """Return how a scenario meets its servers."""
+    return Answering(
+        scenario.execution.protocol,
+        scenario.elicitations,
+        scenario.sampling,
+        tuple(replaced(list(scenario.roots), places)),
+        scenario.execution.log_level,
+        samples=any(call.sampling for call in calls_of(scenario)),
+    )
+
+
 @asynccontextmanager
 async def connected(
     servers: Mapping[str, StdioServer],
-    protocol: str,
+    answering: Answering,
     timeouts: Mapping[str, int],
-    elicitations: Sequence[Elicited],
 ) -> AsyncIterator[RealMcp]:
     """Start all servers at once and shut them down at the end; one that fails stops no other."""
     sessions = {
-        name: ServerConnection(name, server, protocol, timeouts) for name, server in servers.items()
+        name: ServerConnection(name, each, answering, timeouts) for name, each in servers.items()
     }
     try:
         async with anyio.create_task_group() as group:
@@ -315,7 +373,7 @@ async def connected(
             for session in sessions.values():
                 await session.ready.wait()
             try:
-                yield RealMcp(sessions, elicitations, timeouts["mcp_timeout_ms"])
+                yield RealMcp(sessions, timeouts)
             finally:
                 for session in sessions.values():
                     session.stop()

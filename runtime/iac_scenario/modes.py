@@ -23,12 +23,13 @@ def mode_of(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mo
 
 
 def replies_of(scenario: ScenarioScript) -> Iterator[ScriptedReply]:
-    """Yield every reply that a scenario has."""
-    if scenario.default is not None:
-        yield scenario.default
-    for rule in scenario.rules:
-        yield rule.reply
-        yield from (turn.reply for turn in rule.turns)
+    """Yield every reply that a scenario has, each before what follows it."""
+    firsts = [scenario.default, *(rule.reply for rule in scenario.rules)]
+    firsts += [turn.reply for rule in scenario.rules for turn in rule.turns]
+    for reply in firsts:
+        while reply is not None:
+            yield reply
+            reply = reply.then
 
 
 def calls_of(scenario: ScenarioScript) -> Iterator[ToolCall]:

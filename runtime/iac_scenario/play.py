@@ -1,6 +1,5 @@
 """Plays a scenario: prompts in, events out."""
 
-import hashlib
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -8,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.to_thread
 
 from iac_scenario.bash import BashSession
-from iac_scenario.conversation import Conversation, NextReply
+from iac_scenario.conversation import Conversation, NextReply, call_id
 from iac_scenario.errors import CallError, PlayError, Problem
 from iac_scenario.events import (
     Answered,
@@ -34,13 +33,14 @@ from iac_scenario.model import (
     Mode,
     PermissionMode,
     ScenarioScript,
+    ScriptedReply,
     StdioServer,
     ToolCall,
     ToolSetting,
 )
 from iac_scenario.modes import calls_of, mode_of
 from iac_scenario.permissions import PermissionRequest, decide, hidden_from
-from iac_scenario.results import CallResult, failed, given, misses, shown
+from iac_scenario.results import CallResult, captured, failed, given, lost, misses, placed, shown
 from iac_scenario.sandbox import Parts, Sandbox
 from iac_scenario.timeouts import resolve
 from iac_scenario.verdict import Verdict
@@ -158,7 +158,7 @@ class _Stage:
     scenario: ScenarioScript
     clock: _Clock
     timeouts: Mapping[str, int]
-    places: Mapping[str, str]
+    places: dict[str, Any]
     executor_of: Callable[[ToolCall], ToolExecutor]
     sandbox: Sandbox
     bash: BashSession
@@ -180,25 +180,40 @@ class _Stage:
             await self.clock.pause(step.failure.facts.get("after_ms", 0))
             yield ReplyFailed(step.failure, told(step.failure))
         else:
-            yield Said(step.reply.text)
-            calls = [
-                (self._id(number, position), self._placed(call), call)
-                for position, call in enumerate(step.reply.calls)
-            ]
-            for call_id, call, _ in calls:
-                yield Called(call_id, call.tool, call.input)
-            for call_id, call, written in calls:
-                outcome = await self._carried_out(call)
-                missed = tuple(misses(call.expect, outcome))
-                yield Answered(call_id, call.tool, outcome, missed, len(call.expect))
-                if outcome.note:
-                    yield Noted(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
-                for event in self.verdict.answered(written, outcome, scripted=self._scripted(call)):
+            position, real = 0, list[ToolCall]()
+            reply: ScriptedReply | None = step.reply
+            while reply is not None:
+                async for event in self._said(reply, number, position):
                     yield event
-            real = [call for _, call, _ in calls if not self._scripted(call)]
-            for event in self.verdict.unchecked(step.line, real, step.reply):
-                yield event
+                real += [call for call in reply.calls if not self._scripted(call)]
+                position, reply = position + len(reply.calls), reply.then
+            for violation in self.verdict.unchecked(step.line, real, step.reply):
+                yield violation
         yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
+
+    async def _said(self, reply: ScriptedReply, number: int, first: int) -> AsyncIterator[Event]:
+        """Yield a reply, its calls and their results; what they capture is known from then on."""
+        yield Said(reply.text)
+        identity = self.scenario.identity
+        calls = [
+            (call_id(identity, number, first + at), replaced(call.input, self.places), call)
+            for at, call in enumerate(reply.calls)
+        ]
+        for key, arguments, call in calls:
+            yield Called(key, call.tool, arguments)
+        for key, arguments, written in calls:
+            call = self._placed(written, arguments)
+            begun = anyio.current_time()
+            outcome = await self._carried_out(call)
+            outcome = replace(outcome, took_ms=(anyio.current_time() - begun) * 1000)
+            kept = captured(call.capture, outcome)
+            self.places.update(kept)
+            missed = (*misses(call.expect, outcome), *lost(call, kept, outcome))
+            yield Answered(key, call.tool, outcome, missed, len(call.expect) + len(call.capture))
+            if outcome.note:
+                yield Noted(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
+            for event in self.verdict.answered(written, outcome, scripted=self._scripted(call)):
+                yield event
 
     def _scripted(self, call: ToolCall) -> bool:
         """Whether the file itself says what the call answers."""
@@ -251,21 +266,10 @@ class _Stage:
             return self.sandbox.parts
         return lambda path: self.sandbox.parts(os.path.join(self.bash.folder, path))  # noqa: PTH118
 
-    def _placed(self, call: ToolCall) -> ToolCall:
-        checks = tuple(
-            replace(check, want=replaced(check.want, self.places)) for check in call.expect
-        )
-        return replace(
-            call,
-            input=replaced(call.input, self.places),
-            expect=checks,
-            validate=self.scenario.execution.validate == "client",
-        )
-
-    def _id(self, prompt: int, position: int) -> str:
-        identity = self.scenario.identity
-        text = f"{identity.session_id}\n{identity.seed}\n{prompt}\n{position}"
-        return f"toolu_01{hashlib.sha256(text.encode()).hexdigest()[:22]}"
+    def _placed(self, call: ToolCall, arguments: Any) -> ToolCall:
+        refused = self.scenario.execution.validate == "client"
+        checks = placed(call.expect, self.places)
+        return replace(call, input=arguments, expect=checks, validate=refused)
 
 
 @asynccontextmanager
@@ -293,18 +297,18 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
         executors: dict[str, ToolExecutor] = {
             "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
         }  # fmt: skip
-        places = {
+        places: dict[str, Any] = {
             "SANDBOX_ROOT": sandbox.root,
             "SCENARIO_DIR": str(scenario.path.parent.resolve()),
         }
         real = None
         if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
             # The SDK takes half a second to import; no other mode needs it.
-            from iac_scenario.mcp_servers import connected
+            from iac_scenario.mcp_servers import answering, connected
 
             servers = _servers(scenario, settings, places)
             real = await stack.enter_async_context(
-                connected(servers, scenario.execution.protocol, timeouts, scenario.elicitations)
+                connected(servers, answering(scenario, places), timeouts)
             )
             executors["real_mcp"] = real
 
@@ -337,7 +341,7 @@ def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitS
 
 
 def _servers(
-    scenario: ScenarioScript, settings: PlaySettings, places: Mapping[str, str]
+    scenario: ScenarioScript, settings: PlaySettings, places: Mapping[str, Any]
 ) -> dict[str, StdioServer]:
     """Return the servers of the file and of the configuration, which wins over the file."""
     folder = scenario.path.parent.resolve()

@@ -186,6 +186,9 @@ def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
             for index, note in enumerate(map(rule_note, item)):
                 if note is not None:
                     ignored((*where, key, index), note)
+        elif key == "capture":
+            if (told := fault(key, item)) is not None:
+                wrong((*where, key), told)
         elif key == "expect" and "type" not in item:
             for kind, want in item.items():
                 if (told := fault(kind, want)) is not None:

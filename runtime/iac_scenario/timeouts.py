@@ -19,6 +19,9 @@ TIMEOUTS: Final[Mapping[str, Timeout]] = {
         30_000, "The time a server has to start, to agree on a protocol and to list its tools."
     ),
     "mcp_timeout_ms": Timeout(30_000, "The time a server has to answer one call."),
+    "notification_timeout_ms": Timeout(
+        5_000, "The time for which an expected notification is waited for."
+    ),
     "bash_timeout_ms": Timeout(
         120_000, "The time one Bash command may take; a call's own `timeout` may be shorter."
     ),

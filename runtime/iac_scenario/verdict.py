@@ -65,7 +65,7 @@ class Verdict:
     def unchecked(self, line: int, calls: Iterable[ToolCall], *parts: Any) -> Iterator[Violation]:
         """Judge the real calls of one reply together."""
         real = list(calls)
-        if real and not any(call.expect for call in real):
+        if real and not any(call.expect or call.capture for call in real):
             said = f"{real[0].tool} was called, and nothing is expected of the step"
             yield from self._unless("unchecked", real[0].line or line, said, *parts)
 
@@ -98,9 +98,11 @@ class Verdict:
 
 
 def _replies(part: ResponseRule | Turn) -> Iterator[ScriptedReply]:
-    yield part.reply
-    if isinstance(part, ResponseRule):
-        yield from (turn.reply for turn in part.turns)
+    for answered in (part, *(part.turns if isinstance(part, ResponseRule) else ())):
+        reply: ScriptedReply | None = answered.reply
+        while reply is not None:
+            yield reply
+            reply = reply.then
 
 
 def status_of(events: Iterable[Event]) -> int:
