@@ -22,7 +22,8 @@ Told = tuple[str, str]
 class CallResult:
     """A result: content blocks as MCP has them, whether it is an error, and its structured part.
 
-    `executed` is False for a call that was not carried out at all (mode disabled). `heard` is what
+    `executed` is False for a call that was not carried out at all (mode disabled), `denied` is true
+    for one that the permissions refuse. `heard` is what
     the server sent beside the answer: `{"method", "params"}` of notifications and requests.
     """
 
@@ -32,6 +33,7 @@ class CallResult:
     executed: bool = True
     heard: tuple[dict[str, Any], ...] = ()
     took_ms: float = 0
+    denied: bool = False
 
     @property
     def text(self) -> str:
