@@ -181,6 +181,43 @@ def model(file: Path, port: int, command: tuple[str, ...]) -> None:
     sys.exit(ended() or status)
 
 
+@cli.command()
+@_FILE
+@click.option("--name", help="Only the tools that clients call mcp__NAME__…")
+@click.option("--port", type=click.IntRange(0, 65535), help="Serve on 127.0.0.1 over HTTP.")
+def server(file: Path, name: str | None, port: int | None) -> None:
+    """Serve the mock tools of FILE as a server of MCP, over stdio."""
+    from iac_scenario.mock_server import serve
+
+    serve(_loaded(file), name, port)
+
+
+@cli.command()
+@click.argument("contract", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--mcp-config",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    required=True,
+    help="The servers, in Claude's JSON format.",
+)
+@click.option("--update", is_flag=True, help="Write CONTRACT anew.")
+def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
+    """Write what servers offer to CONTRACT, or say what changed since it was written.
+
+    The status is 1 where a change breaks callers.
+    """
+    import anyio
+
+    from iac_scenario.contract import compared, taken
+
+    found = anyio.run(taken, mcp_config)
+    status = 0
+    for change in compared(contract, found, update=update):
+        click.echo(change)
+        status = status or int(change.breaks and not update)
+    sys.exit(status)
+
+
 @cli.command(hidden=True)
 @click.argument("log", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -207,7 +244,7 @@ def _taking(
     form: str, scenario: ScenarioScript, *, out: bool = True
 ) -> tuple[Callable[[Event], None], Callable[[], int]]:
     """Return what prints events, and what says at the end how they went."""
-    printer = FORMATS[form](scenario.identity)
+    printer = FORMATS[form](scenario)
     events: list[Event] = []
 
     def take(event: Event) -> None:

@@ -15,7 +15,7 @@ import anyio.abc
 
 from iac_scenario.arguments import misfit, validator_of
 from iac_scenario.counterpart import Answering, Counterpart, listen, listens, requested
-from iac_scenario.errors import CallError
+from iac_scenario.errors import CallError, PlayError
 from iac_scenario.mcp_config import replaced
 from iac_scenario.model import ScenarioScript, StdioServer, ToolCall, public
 from iac_scenario.modes import calls_of
@@ -146,6 +146,19 @@ async def _over_http(server: StdioServer) -> AsyncIterator[Any]:
         yield streams
 
 
+async def pages(client: "Client", method: str, field: str) -> list[dict[str, Any]]:
+    """Return the entries of a list of the server, of all its pages."""
+    found: list[dict[str, Any]] = []
+    params: dict[str, Any] = {}
+    for _ in range(_PAGES):
+        page = (await requested(client, method, params, None)).structured
+        found += page.get(field, ())
+        params = {"cursor": page.get("nextCursor")}
+        if params["cursor"] is None:
+            break
+    return found
+
+
 async def _listed(client: "Client") -> dict[str, Listed]:
     found: dict[str, Listed] = {}
     cursor: str | None = None
@@ -245,6 +258,15 @@ class RealMcp:
             outcome = failed(f"{name}: cancelled after {call.cancel_after_ms:,} ms.")
         outcome = replace(outcome, note=f"{call.tool}: {note}" if note else "")
         return await session.side.heard(call, outcome, self._late)
+
+    def clients(self) -> "dict[str, Client]":
+        """Return the clients of all servers. Raises PlayError for one that cannot be used."""
+        found = {}
+        for name, session in self._sessions.items():
+            if session.client is None:
+                raise PlayError(session.unusable())
+            found[name] = session.client
+        return found
 
     def _asked_server(self, call: ToolCall) -> tuple[ServerConnection, str]:
         """Return the server of a request."""

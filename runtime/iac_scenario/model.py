@@ -137,6 +137,8 @@ class ToolSetting:
     mode: Mode | None = None
     result: Any = None
     error: str | None = None
+    description: str | None = None
+    input_schema: Mapping[str, Any] | None = None
     auto_approve: bool = False
 
 

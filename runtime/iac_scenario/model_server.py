@@ -9,10 +9,12 @@ import os
 import select
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, NamedTuple
@@ -24,14 +26,17 @@ from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Sai
 from iac_scenario.mcp_config import replaced
 from iac_scenario.model import InjectedFailure, ScenarioScript, ScriptedReply, ToolCall
 from iac_scenario.results import captured, lost, misses, placed
-from iac_scenario.wire import FORMS, Ask, Form, Spoken
+from iac_scenario.wire import FORMS, STATUS, Ask, Form, Spoken
 
-_STATUS: Final[Mapping[str, int]] = {
-    "auth_error": 401, "out_of_credits": 402, "rate_limit": 429, "tool_error": 500,
-}  # fmt: skip
-"""HTTP status of a failure; the others break the connection or the answer."""
 _LARGEST: Final = 64_000_000
 """Bytes of a request."""
+_MILD: Final[Mapping[str, str]] = {
+    # No request but those of the scenario, no retry that outlasts a test, and tools at hand when
+    # the first prompt is answered.
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "2",
+    "MCP_CONNECTION_NONBLOCKING": "0",
+}
 _VARIABLES: Final[Mapping[str, str]] = {
     "ANTHROPIC_BASE_URL": "{url}",
     "ANTHROPIC_API_KEY": "scripted",
@@ -40,16 +45,14 @@ _VARIABLES: Final[Mapping[str, str]] = {
     "CODEX_API_KEY": "scripted",
     "GOOGLE_GEMINI_BASE_URL": "{url}",
     "GEMINI_API_KEY": "scripted",
-    # No request but those of the scenario, and no retry that outlasts a test.
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",
     "NO_PROXY": "127.0.0.1",
 }
 
 
 def variables(url: str) -> dict[str, str]:
-    """Return the variables by which clients find the model at `url`."""
-    return {name: text.format(url=url) for name, text in _VARIABLES.items()}
+    """Return an environment in which clients find the model at `url`."""
+    found = {name: text.format(url=url) for name, text in _VARIABLES.items()}
+    return {**_MILD, **os.environ, **found}
 
 
 class _Due(NamedTuple):
@@ -105,6 +108,7 @@ class ScriptedModel:
         if failure is not None:
             self._take(ReplyFailed(failure, told(failure)))
         else:
+            reply = replace(reply, text=replaced(reply.text, self._places))
             self._take(Said(reply.text))
         calls = []
         for call in reply.calls if failure is None else ():
@@ -129,6 +133,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     model: ScriptedModel
     names: tuple[str, ...]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that hang up, which is how they cancel."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -183,8 +192,8 @@ class _Handler(BaseHTTPRequestHandler):
         facts = {} if failure is None else failure.facts
         if self._is_gone(pause + facts.get("after_ms", 0)):
             return
-        if failure is not None and kind in _STATUS:
-            status, said = _STATUS[failure.kind], told(failure)
+        if failure is not None and kind in STATUS:
+            status, said = STATUS[failure.kind], told(failure)
             headers = {}
             if kind == "rate_limit":
                 headers["retry-after"] = str(facts.get("retry_after", 60))
@@ -223,11 +232,13 @@ class _Handler(BaseHTTPRequestHandler):
         end = time.monotonic() + pause / 1000
         while (left := end - time.monotonic()) > 0:
             readable, _, _ = select.select([self.connection], [], [], min(left, 0.5))
-            if readable and not self.connection.recv(1, socket.MSG_PEEK):
+            if readable:
+                with suppress(OSError):
+                    if self.connection.recv(1, socket.MSG_PEEK):
+                        time.sleep(min(left, 0.05))
+                        continue
                 self.close_connection = True
                 return True
-            if readable:
-                time.sleep(min(left, 0.05))
         return False
 
     def _break(self) -> None:
@@ -277,7 +288,7 @@ def run_client(command: Sequence[str], url: str) -> int:
         return 0
     words = [word.replace("{url}", url) for word in command]
     try:
-        return subprocess.run(words, env={**os.environ, **variables(url)}, check=False).returncode
+        return subprocess.run(words, env=variables(url), check=False).returncode
     except OSError as error:
         raise PlayError(f"{command[0]}: {error.strerror}.") from None
 

@@ -193,7 +193,7 @@ class _Stage:
 
     async def _said(self, reply: ScriptedReply, number: int, first: int) -> AsyncIterator[Event]:
         """Yield a reply, its calls and their results; what they capture is known from then on."""
-        yield Said(reply.text)
+        yield Said(replaced(reply.text, self.places))
         identity = self.scenario.identity
         calls = [
             (call_id(identity, number, first + at), replaced(call.input, self.places), call)
@@ -232,7 +232,7 @@ class _Stage:
             return await executor.run(call)
         refusal = self._refusal(call, setting, executor)
         if refusal is not None:
-            return failed(refusal)
+            return replace(failed(refusal), denied=True)
         if call.failure is not None:
             await self.clock.pause(call.failure.facts.get("after_ms", 0))
             return failed(as_result(call.failure))

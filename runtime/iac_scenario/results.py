@@ -21,9 +21,9 @@ Told = tuple[str, str]
 class CallResult:
     """A result: content blocks as MCP has them, whether it is an error, and its structured part.
 
-    `executed` is False for a call that was not carried out at all (mode disabled). `heard` is what
-    the server sent beside the answer: `{"method", "params"}` of notifications and requests. `note`
-    is for whoever plays, and fails nothing.
+    `executed` is False for a call that was not carried out at all (mode disabled), `denied` is true
+    for one that the permissions refuse. `heard` is what the server sent beside the answer:
+    `{"method", "params"}` of notifications and requests. `note` is for whoever plays.
     """
 
     content: tuple[dict[str, Any], ...]
@@ -33,6 +33,7 @@ class CallResult:
     note: str = ""
     heard: tuple[dict[str, Any], ...] = ()
     took_ms: float = 0
+    denied: bool = False
 
     @property
     def text(self) -> str:

@@ -13,6 +13,10 @@ from typing import Any, Final, NamedTuple
 from iac_scenario.results import CallResult, failed, textual
 
 Json = dict[str, Any]
+STATUS: Final[Mapping[str, int]] = {
+    "auth_error": 401, "out_of_credits": 402, "rate_limit": 429, "tool_error": 500,
+}  # fmt: skip
+"""HTTP status of a failure; the others break the connection or the answer."""
 _PIECE: Final = 24
 """Characters of one delta of a text."""
 _REMINDER: Final = (
@@ -100,7 +104,9 @@ def _texts(content: Any) -> str:
 
 def _result(content: Any, *, is_error: bool = False) -> CallResult:
     if isinstance(content, list):
-        return CallResult(tuple(map(dict, content)), is_error)
+        # OpenAI calls a text `input_text`.
+        blocks = ({**block, "type": "text"} if "text" in block else block for block in content)
+        return CallResult(tuple(blocks), is_error)
     text = content if isinstance(content, str) else json.dumps(content)
     return failed(text) if is_error else textual(text)
 
