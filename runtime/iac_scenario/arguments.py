@@ -24,6 +24,10 @@ def _object(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
     }
 
 
+def _items(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    return {"type": "array", "items": _object(required, **properties)}
+
+
 BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
     "Bash": _object(
         ("command",), command=_TEXT, description=_TEXT, run_in_background=_FLAG,
@@ -42,11 +46,23 @@ BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
         head_limit=_COUNT, offset=_COUNT,
         **{"-i": _FLAG, "-n": _FLAG, "-A": _COUNT, "-B": _COUNT, "-C": _COUNT},
     ),
+    "TodoWrite": _object(("todos",), todos=_items(
+        ("content", "status"), content=_TEXT, activeForm=_TEXT,
+        status={"enum": ["pending", "in_progress", "completed"]},
+    )),
+    "AskUserQuestion": _object(("questions",), answers={"type": "object"}, questions=_items(
+        ("question",), question=_TEXT, header=_TEXT, multiSelect=_FLAG,
+        options=_items(("label",), label=_TEXT, description=_TEXT),
+    )),
+    "EnterPlanMode": _object(()),
+    "ExitPlanMode": {"type": "object"},
 }  # fmt: skip
 """Name to JSON schema, as Claude Code lists them."""
 
-READERS: Final = frozenset(("Read", "Glob", "Grep"))
-"""Those that only read."""
+READERS: Final = frozenset(
+    ("Read", "Glob", "Grep", "TodoWrite", "AskUserQuestion", "EnterPlanMode")
+)
+"""Those that change nothing but the session."""
 
 
 PATTERN_SECONDS: Final = 2

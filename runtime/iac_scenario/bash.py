@@ -98,6 +98,7 @@ class BashSession:
         now: The session's clock, which `date` on a line shows.
         unconfined: Run with the caller's own rights.
         guarded: Keep Git folders, start-up files and the like from being changed.
+        variables: More of the environment of each command.
     """
 
     def __init__(
@@ -108,12 +109,14 @@ class BashSession:
         unconfined: bool = False,
         guarded: bool = False,
         limits: BashLimits = _LIMITS,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._now = now
         self._unconfined = unconfined
         self._guarded = guarded and not unconfined
         self._limits = limits
+        self._variables = dict(variables or {})
         # Only bubblewrap can show the folder at another path than its own.
         self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
         self.folder = self._home
@@ -198,7 +201,7 @@ class BashSession:
         return [f"Shell cwd was reset to {self._home}\n"]
 
     def _environment(self) -> dict[str, str]:
-        found = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb"}
+        found = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb", **self._variables}
         if self._unconfined:
             return {**found, "PATH": os.environ.get("PATH", os.defpath)}
         if self._scratch is not None:

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,16 +18,11 @@ from iac_base.distribution import DISTRIBUTION
 from iac_scenario.conversation import prompts_of
 from iac_scenario.errors import PlayError, ScenarioError
 from iac_scenario.events import Answered, Event, Noted
-from iac_scenario.model import (
-    MODES,
-    PERMISSION_MODES,
-    Mode,
-    PermissionMode,
-    ScenarioScript,
-)
+from iac_scenario.model import MODES, PERMISSION_MODES, ScenarioScript
 from iac_scenario.output import FORMATS, missed
 from iac_scenario.play import PlaySettings, inspect, play
 from iac_scenario.reader import load
+from iac_scenario.session import latest
 from iac_scenario.timeouts import TIMEOUTS
 from iac_scenario.verdict import LOOSE, findings, status_of
 
@@ -77,28 +73,38 @@ def cli() -> None:
     help="Do not fail for this; repeatable.",
 )
 @click.option(
+    "--config-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="IAC_SCENARIO_CONFIG_DIR",
+    help="Keep sessions here as Claude Code does: projects, todos, plans.",
+)
+@click.option("--session-id", type=click.UUID, help="Over the file's.")
+@click.option("-r", "--resume", type=click.UUID, help="Go on with this session.")
+@click.option("-c", "--continue", "continued", is_flag=True, help="Go on with the last session.")
+@click.option(
+    "--settings",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="A settings.json of Claude Code: permissions, variables, hooks; repeatable.",
+)
+@click.option(
     "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
 )
 @_timeouts
-def run(
-    file: Path,
-    prompts: tuple[str, ...],
-    mode: Mode | None,
-    sandbox_root: Path | None,
-    allow_real_bash: bool,
-    unconfined: bool,
-    mcp_config: Path | None,
-    permission_mode: PermissionMode | None,
-    allowed: tuple[str, ...],
-    form: str,
-    **timeouts: int | None,
-) -> None:
+def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
     """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
     scenario = _loaded(file)
-    settings = PlaySettings(
-        mode, sandbox_root, allow_real_bash, unconfined, mcp_config, permission_mode, timeouts,
-        frozenset(allowed),
-    )  # fmt: skip
+    chosen, resumed = options.pop("session_id"), options.pop("resume")
+    if continued:
+        if options["config_dir"] is None:
+            raise click.UsageError("--continue needs --config-dir.")
+        resumed = latest(options["config_dir"])
+    if (known := resumed or chosen) is not None:
+        identity = replace(scenario.identity, session_id=str(known))
+        scenario = replace(scenario, identity=identity)
+    timeouts = {name: options.pop(name) for name in TIMEOUTS}
+    options["allowed"] = frozenset(options["allowed"])
+    settings = PlaySettings(**options, timeouts=timeouts, resumed=resumed is not None)
     said = prompts or scenario.prompts or _typed()
     sys.exit(_played(scenario, said, settings, form))
 

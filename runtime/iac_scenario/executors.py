@@ -15,6 +15,7 @@ from iac_scenario.filetools import FILE_TOOLS, SEARCHES
 from iac_scenario.model import ToolCall
 from iac_scenario.results import CallResult, failed, given, textual
 from iac_scenario.sandbox import Sandbox
+from iac_scenario.session import DIALOGS, Session
 
 _SHOWN: Final = 30_000
 """Characters of a command's output that the assistant sees, as in Claude Code."""
@@ -64,9 +65,15 @@ class Simulated:
     """Bash, Read, Write, Edit, Glob and Grep inside one sandbox."""
 
     def __init__(
-        self, sandbox: Sandbox, bash: BashSession, bash_timeout: float, hidden: Sequence[str] = ()
+        self,
+        sandbox: Sandbox,
+        bash: BashSession,
+        bash_timeout: float,
+        session: Session,
+        hidden: Sequence[str] = (),
     ) -> None:
         self._sandbox = sandbox
+        self._session = session
         self._hidden = hidden
         self._bash = bash
         self._bash_timeout = bash_timeout
@@ -85,6 +92,8 @@ class Simulated:
                 raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
             if said := misfit(validator_of(json.dumps(BUILT_IN[call.tool])), call.input):
                 raise CallError(f"{call.tool}: {said}")
+            if call.tool in DIALOGS:
+                return DIALOGS[call.tool](self._session, call.input)
             if call.tool in FILE_TOOLS:
                 return FILE_TOOLS[call.tool](self._sandbox, call.input)
             work: Callable[[Any], CallResult] = self._in_bash

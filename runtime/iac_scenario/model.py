@@ -140,6 +140,7 @@ class ToolSetting:
     description: str | None = None
     input_schema: Mapping[str, Any] | None = None
     auto_approve: bool = False
+    answers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,7 @@ class ScenarioScript:
     identity: SessionIdentity
     prompts: tuple[str, ...] = ()
     prompt_lines: tuple[int, ...] = ()
+    settings: Any = None
     allowed: frozenset[str] = frozenset()
     rules: tuple[ResponseRule, ...] = ()
     default: ScriptedReply | None = None

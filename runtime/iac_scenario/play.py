@@ -1,55 +1,33 @@
 """Plays a scenario: prompts in, events out."""
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
 
 from iac_scenario.bash import BashSession
-from iac_scenario.conversation import Conversation, NextReply, call_id
+from iac_scenario.conversation import Conversation
 from iac_scenario.errors import CallError, PlayError, Problem
-from iac_scenario.events import (
-    Answered,
-    Called,
-    Ended,
-    Event,
-    Noted,
-    ReplyFailed,
-    Said,
-    Violation,
-    as_result,
-    told,
-)
+from iac_scenario.events import Event, Noted, Violation
 from iac_scenario.executors import Disabled, Mock, Simulated, ToolExecutor
-from iac_scenario.mcp_config import expanded, read_config, replaced
-from iac_scenario.model import (
-    Mode,
-    PermissionMode,
-    ScenarioScript,
-    ScriptedReply,
-    StdioServer,
-    ToolCall,
-    ToolSetting,
-)
+from iac_scenario.hooks import Hooks, HookVerdict, read_settings, variables_of, with_settings
+from iac_scenario.mcp_config import expanded, read_config
+from iac_scenario.model import Mode, PermissionMode, ScenarioScript, StdioServer, ToolCall
 from iac_scenario.modes import calls_of, mode_of
-from iac_scenario.permissions import PermissionRequest, decide, hidden_from
-from iac_scenario.results import CallResult, captured, failed, given, lost, misses, placed, shown
-from iac_scenario.sandbox import Parts, Sandbox
+from iac_scenario.permissions import hidden_from
+from iac_scenario.results import shown
+from iac_scenario.sandbox import Sandbox
+from iac_scenario.session import Session
+from iac_scenario.stage import Clock, Stage
 from iac_scenario.timeouts import resolve
 from iac_scenario.verdict import Verdict
 
-if TYPE_CHECKING:
-    from iac_scenario.mcp_servers import RealMcp
-
 _MOUNT: Final = "/sandbox"
-_NO_SETTING: Final = ToolSetting()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +42,9 @@ class PlaySettings:
     permission_mode: PermissionMode | None = None
     timeouts: Mapping[str, int | None] = field(default_factory=dict)
     allowed: frozenset[str] = frozenset()
+    config_dir: Path | None = None
+    resumed: bool = False
+    settings: tuple[Path, ...] = ()
 
 
 async def play(
@@ -80,15 +61,23 @@ async def play(
     raised: BaseException | None = None
     async with _stage(scenario, settings) as stage:
         conversation = Conversation(scenario)
-        source = iter(prompts)
-        number = 0
         try:
+            earlier, kept = stage.session.begin(resumed=settings.resumed)
+            for said in earlier:
+                conversation.step(said)
+            stage.places.update(kept)
+            if prompts is scenario.prompts:
+                prompts = prompts[len(earlier) :]
+            source, number = iter(prompts), len(earlier)
             for violation in stage.began():
                 take(violation)
+            kind = "resume" if settings.resumed else "startup"
+            stops = _noted(await stage.hooks.run("SessionStart", kind, source=kind), take)
             # A prompt may be a line that somebody is still typing.
-            while (prompt := await _next(source)) is not None:
+            while not stops and (prompt := await _next(source)) is not None:
                 number += 1
-                await _prompted(stage, conversation, prompt, number, take)
+                stops = await _prompted(stage, conversation, prompt, number, take)
+            await stage.hooks.run("SessionEnd", reason="other")
             for violation in stage.verdict.ended(conversation):
                 take(violation)
         # Kept until the servers are gone: their task group would wrap it.
@@ -103,24 +92,49 @@ async def _next(source: Iterator[str]) -> str | None:
 
 
 async def _prompted(
-    stage: "_Stage",
+    stage: Stage,
     conversation: Conversation,
     prompt: str,
     number: int,
     take: Callable[[Event], None],
-) -> None:
-    """Answer one prompt within its time."""
-    limit = stage.timeouts["prompt_timeout_ms"]
+) -> bool:
+    """Answer one prompt within its time; return whether a hook ends the session."""
+    limit, line = stage.timeouts["prompt_timeout_ms"], 0
+
+    def taken(event: Event) -> None:
+        stage.session.take(event)
+        take(event)
+
     with anyio.move_on_after(limit / 1000) as scope:
-        step = conversation.step(prompt)
-        if not step.matched:
-            for violation in stage.verdict.unmatched(prompt, number):
-                take(violation)
-        async for event in stage.answer(step, prompt, number):
-            take(event)
+        submitted = await stage.hooks.run("UserPromptSubmit", prompt=prompt)
+        if _noted(submitted, take) or submitted.decision == "block":
+            take(Noted(f"the prompt was not sent: {submitted.reason}"))
+            return submitted.stops
+        again = False
+        while True:
+            step = conversation.step(prompt)
+            line = step.line
+            if not step.matched:
+                for violation in stage.verdict.unmatched(prompt, number):
+                    take(violation)
+            stage.session.prompted(prompt)
+            async for event in stage.answer(step, prompt, number):
+                taken(event)
+            ended = await stage.hooks.run("Stop", stop_hook_active=again)
+            if _noted(ended, take) or ended.decision != "block":
+                return ended.stops
+            # What keeps the assistant going is what it is told next.
+            prompt, again = ended.reason, True
     if scope.cancelled_caught:
         said = f"the prompt {shown(prompt)!r} took more than {limit:,} ms"
-        take(Violation("late", stage.scenario.path.name, step.line, said))
+        take(Violation("late", stage.scenario.path.name, line, said))
+    return False
+
+
+def _noted(verdict: HookVerdict, take: Callable[[Event], None]) -> bool:
+    for note in verdict.notes:
+        take(Noted(note))
+    return verdict.stops
 
 
 async def inspect(scenario: ScenarioScript, settings: PlaySettings) -> list[Problem]:
@@ -136,150 +150,17 @@ async def inspect(scenario: ScenarioScript, settings: PlaySettings) -> list[Prob
     return found
 
 
-class _Clock:
-    """The session's time: it moves by scripted delays only."""
-
-    def __init__(self, start: str) -> None:
-        self._start = datetime.fromisoformat(start)
-        self.passed_ms = 0
-
-    def now(self) -> datetime:
-        return self._start + timedelta(milliseconds=self.passed_ms)
-
-    async def pause(self, milliseconds: int) -> None:
-        self.passed_ms += milliseconds
-        await anyio.sleep(milliseconds / 1000)
-
-
-@dataclass(slots=True)
-class _Stage:
-    """All that a run needs while it goes on."""
-
-    scenario: ScenarioScript
-    clock: _Clock
-    timeouts: Mapping[str, int]
-    places: dict[str, Any]
-    executor_of: Callable[[ToolCall], ToolExecutor]
-    sandbox: Sandbox
-    bash: BashSession
-    real: "RealMcp | None"
-    verdict: Verdict
-
-    def began(self) -> Iterator[Violation]:
-        """Yield what is wrong before the first prompt."""
-        for name, why in (self.real.unstarted() if self.real is not None else {}).items():
-            server = self.scenario.servers.get(name) or StdioServer("")
-            yield from self.verdict.unstarted(server.line, why, server)
-
-    async def answer(self, step: NextReply, prompt: str, number: int) -> AsyncIterator[Event]:
-        """Yield what one prompt leads to."""
-        start = self.clock.passed_ms
-        delay = step.reply.delay_ms
-        await self.clock.pause(self.timeouts["response_delay_ms"] if delay is None else delay)
-        if step.failure is not None:
-            await self.clock.pause(step.failure.facts.get("after_ms", 0))
-            yield ReplyFailed(step.failure, told(step.failure))
-        else:
-            position, real = 0, list[ToolCall]()
-            reply: ScriptedReply | None = step.reply
-            while reply is not None:
-                async for event in self._said(reply, number, position):
-                    yield event
-                real += [call for call in reply.calls if not self._scripted(call)]
-                position, reply = position + len(reply.calls), reply.then
-            for violation in self.verdict.unchecked(step.line, real, step.reply):
-                yield violation
-        yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
-
-    async def _said(self, reply: ScriptedReply, number: int, first: int) -> AsyncIterator[Event]:
-        """Yield a reply, its calls and their results; what they capture is known from then on."""
-        yield Said(replaced(reply.text, self.places))
-        identity = self.scenario.identity
-        calls = [
-            (call_id(identity, number, first + at), replaced(call.input, self.places), call)
-            for at, call in enumerate(reply.calls)
-        ]
-        for key, arguments, call in calls:
-            yield Called(key, call.tool, arguments)
-        for key, arguments, written in calls:
-            call = self._placed(written, arguments)
-            begun = anyio.current_time()
-            outcome = await self._carried_out(call)
-            outcome = replace(outcome, took_ms=(anyio.current_time() - begun) * 1000)
-            kept = captured(call.capture, outcome)
-            self.places.update(kept)
-            missed = (*misses(call.expect, outcome), *lost(call, kept, outcome))
-            yield Answered(key, call.tool, outcome, missed, len(call.expect) + len(call.capture))
-            if outcome.note:
-                yield Noted(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
-            for event in self.verdict.answered(written, outcome, scripted=self._scripted(call)):
-                yield event
-
-    def _scripted(self, call: ToolCall) -> bool:
-        """Whether the file itself says what the call answers."""
-        setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
-        executor = self.executor_of(call)
-        if isinstance(executor, Disabled) or call.failure is not None:
-            return True
-        if setting.error is not None or setting.result is not None:
-            return True
-        return isinstance(executor, Mock) and (call.error is not None or call.result is not None)
-
-    async def _carried_out(self, call: ToolCall) -> CallResult:
-        setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
-        executor = self.executor_of(call)
-        if isinstance(executor, Disabled):
-            return await executor.run(call)
-        refusal = self._refusal(call, setting, executor)
-        if refusal is not None:
-            return replace(failed(refusal), denied=True)
-        if call.failure is not None:
-            await self.clock.pause(call.failure.facts.get("after_ms", 0))
-            return failed(as_result(call.failure))
-        if setting.error is not None:
-            return failed(setting.error)
-        if setting.result is not None:
-            return given(setting.result)
-        return await executor.run(call)
-
-    def _refusal(self, call: ToolCall, setting: ToolSetting, executor: ToolExecutor) -> str | None:
-        permissions = self.scenario.permissions
-        request = PermissionRequest(
-            tool=call.tool if self.real is None else self.real.qualified(call.tool),
-            input=call.input if isinstance(call.input, dict) else {},
-            reads=executor.reads(call),
-            place=self._place_of(call),
-        )
-        asked = decide(request, permissions, auto_approve=setting.auto_approve)
-        if asked.verdict == "allow":
-            return None
-        if asked.verdict == "deny":
-            return f"Permission to use {call.tool} has been denied: {asked.reason}."
-        approved = permissions.answer == "allow" if call.approve is None else call.approve
-        if approved:
-            return None
-        return f"Permission to use {call.tool} was asked for and not given: {asked.reason}."
-
-    def _place_of(self, call: ToolCall) -> Callable[[str], Parts]:
-        """Return how a call's paths are understood: those of Bash begin where Bash is."""
-        if call.tool != "Bash":
-            return self.sandbox.parts
-        return lambda path: self.sandbox.parts(os.path.join(self.bash.folder, path))  # noqa: PTH118
-
-    def _placed(self, call: ToolCall, arguments: Any) -> ToolCall:
-        refused = self.scenario.execution.validate == "client"
-        checks = placed(call.expect, self.places)
-        return replace(call, input=arguments, expect=checks, validate=refused)
-
-
 @asynccontextmanager
-async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncIterator[_Stage]:
+async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncIterator[Stage]:
     scenario = replace(scenario, allowed=scenario.allowed | settings.allowed)
+    own = scenario.settings if isinstance(scenario.settings, list) else [scenario.settings]
+    told = [*own, *read_settings(settings.settings)]
+    permissions = with_settings(scenario.permissions, told)
     if settings.permission_mode is not None:
-        permissions = replace(scenario.permissions, mode=settings.permission_mode)
-        scenario = replace(scenario, permissions=permissions)
+        permissions = replace(permissions, mode=settings.permission_mode)
+    scenario = replace(scenario, permissions=permissions)
     timeouts = resolve(settings.timeouts, scenario.timeouts)
-    clock = _Clock(scenario.identity.launch_timestamp)
+    clock = Clock(scenario.identity.launch_timestamp)
     async with AsyncExitStack() as stack:
         sandbox = _sandbox(scenario, settings, stack)
         # In a folder that stays, hooks and start-up files would run when the scenario is long over.
@@ -290,10 +171,17 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             clock.now,
             unconfined=settings.unconfined,
             guarded=lasting is not None and not trusted,
+            variables=variables_of(told),
         )
+        session = Session(
+            scenario.identity, settings.config_dir, sandbox.mount, clock.now, permissions.mode
+        )
+        asked = scenario.execution.tools.get("AskUserQuestion")
+        session.answers = asked.answers if asked is not None else {}
+        hooks = Hooks(told, session, sandbox.root, timeouts["hook_timeout_ms"] / 1000)
         stack.callback(bash.close)
         hidden = hidden_from(scenario.permissions, sandbox.parts)
-        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000, hidden)
+        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000, session, hidden)
         executors: dict[str, ToolExecutor] = {
             "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
         }  # fmt: skip
@@ -316,7 +204,10 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             return executors[mode_of(call, scenario, settings.mode)]
 
         verdict = Verdict(scenario)
-        yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, bash, real, verdict)
+        yield Stage(
+            scenario, clock, timeouts, places, executor_of, sandbox, bash, real, verdict, session,
+            hooks,
+        )  # fmt: skip
 
 
 def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack) -> Sandbox:

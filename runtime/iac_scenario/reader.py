@@ -27,7 +27,7 @@ LARGEST: Final = 10_000_000
 """Bytes of one file, the scenario's own or an included one."""
 _EPOCH: Final = "2025-01-01T00:00:00Z"
 _NAMESPACE: Final = uuid.UUID("6f2cbb0e-4f2a-5b8e-9a51-6f0f1f8f7c11")
-_OPAQUE: Final = frozenset(("input", "result", "content", "files"))
+_OPAQUE: Final = frozenset(("input", "result", "content", "files", "settings"))
 """Fields whose content is the user's own and means nothing to the format."""
 _RULES: Final = ("allow", "ask", "deny")
 

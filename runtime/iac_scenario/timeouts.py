@@ -25,6 +25,9 @@ TIMEOUTS: Final[Mapping[str, Timeout]] = {
     "bash_timeout_ms": Timeout(
         120_000, "The time one Bash command may take; a call's own `timeout` may be shorter."
     ),
+    "hook_timeout_ms": Timeout(
+        60_000, "The time one hook may take; its own `timeout`, in seconds, may be shorter."
+    ),
     "prompt_timeout_ms": Timeout(
         600_000, "The time that all one prompt leads to may take; after it the run fails."
     ),
