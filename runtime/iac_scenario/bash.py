@@ -14,8 +14,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
@@ -115,13 +116,18 @@ class BashSession:
         self._limits = limits
         # Only bubblewrap can show the folder at another path than its own.
         self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
-        self._folder = self._home
+        self.folder = self._home
         self._exported = ""
+        self._ending = threading.Event()
+        self._running = threading.Lock()
         # Bash writes here-documents there; under bubblewrap each call has a /tmp of its own.
         self._scratch = TemporaryDirectory(prefix="iac-scenario-") if _ON_MAC else None
 
     def close(self) -> None:
-        """Remove what the session kept beside the sandbox."""
+        """End the call that runs, and remove what the session kept beside the sandbox."""
+        self._ending.set()
+        with self._running:
+            pass
         if self._scratch is not None:
             self._scratch.cleanup()
 
@@ -131,27 +137,27 @@ class BashSession:
             raise CallError("the command holds a NUL byte.")
         if len(command) > LONGEST:
             raise CallError(f"the command has more than {LONGEST:,} characters.")
+        with self._running:
+            return self._run(command, timeout)
+
+    def _run(self, command: str, timeout: float) -> BashResult:
         before = self._sandbox.protected() if self._guarded and not _ON_MAC else {}
         with TemporaryFile() as state:
             words = [
                 *self._confinement(list(before)),
                 *("bash", "-c", self._script(state.fileno()), "bash"),
-                *(command, self._folder, self._exported),
+                *(command, self.folder, self._exported),
             ]
-            try:
-                child = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    cwd=self._sandbox.root if self._unconfined or _ON_MAC else "/",
-                    env=self._environment(),
-                    start_new_session=True,
-                    pass_fds=(state.fileno(),),
-                )
-            except OSError as error:
-                raise CallError(f"bash cannot be started: {error.strerror}.") from None
-            result = _watched(child, self._limits, timeout)
+            folder = self._sandbox.root if self._unconfined or _ON_MAC else "/"
+            result = run_bounded(
+                words,
+                folder,
+                self._environment(),
+                self._limits,
+                timeout,
+                ending=self._ending,
+                pass_fds=(state.fileno(),),
+            )
             told = self._kept(state, result)
         if self._guarded and not _ON_MAC:
             told += self._sandbox.set_aside(before)
@@ -184,11 +190,11 @@ class BashSession:
         folder, exported = (piece.decode("utf-8", "surrogateescape") for piece in left)
         if len(exported) <= LONGEST:
             self._exported = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
-        self._folder = folder
+        self.folder = folder
         tops = (self._home, self._sandbox.root)
         if any(folder == top or folder.startswith(f"{top}/") for top in tops):
             return []
-        self._folder = self._home
+        self.folder = self._home
         return [f"Shell cwd was reset to {self._home}\n"]
 
     def _environment(self) -> dict[str, str]:
@@ -264,7 +270,44 @@ def _bind(path: str) -> Sequence[str]:
     return ("--ro-bind", path, path)
 
 
-def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: float) -> BashResult:
+def run_bounded(
+    words: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    limits: BashLimits,
+    timeout: float,
+    *,
+    given: bytes = b"",
+    ending: threading.Event | None = None,
+    pass_fds: Sequence[int] = (),
+) -> BashResult:
+    """Run a program to its end or to a limit; `timeout` in seconds. Raises CallError.
+
+    `given` is its standard input. Whatever it started ends with it.
+    """
+    with TemporaryFile() as stdin:
+        stdin.write(given)
+        stdin.seek(0)
+        try:
+            child = subprocess.Popen(
+                words,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=dict(environment),
+                start_new_session=True,
+                pass_fds=pass_fds,
+            )
+        except OSError as error:
+            name = Path(words[0]).name
+            raise CallError(f"{name} cannot be started: {error.strerror}.") from None
+    return _watched(child, limits, timeout, ending or threading.Event())
+
+
+def _watched(
+    child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: float, ending: threading.Event
+) -> BashResult:
     """Read what a process prints until it has ended or passes a limit, then end all of it."""
     assert child.stdout is not None
     assert child.stderr is not None
@@ -296,7 +339,9 @@ def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: floa
                 continue
             look = time.monotonic() + _TICK
             below |= (now := _descendants(child.pid))
-            if time.monotonic() > deadline:
+            if ending.is_set():
+                stopped = "the session ended"
+            elif time.monotonic() > deadline:
                 stopped = f"it took more than {timeout:g} s"
             elif len(now) > limits.processes:
                 stopped = f"it had more than {limits.processes} processes"

@@ -12,6 +12,8 @@ from iac_base.positions import Path as Where
 from iac_scenario import model
 
 Part = TypeVar("Part")
+ALLOW: Final = "allow_"
+"""Begins the fields that loosen what fails a run."""
 _NAME: Final = re.compile(r"\$\{(\w+)\}")
 
 
@@ -28,6 +30,9 @@ def build(
         name=document.get("name", path.stem),
         identity=identity,
         prompts=tuple(document.get("prompts", ())),
+        prompt_lines=tuple(
+            lines.line(("prompts", index)) for index, _ in enumerate(document.get("prompts", ()))
+        ),
         rules=tuple(_rule(item, ("responses", index), lines) for index, item in enumerate(rules)),
         default=None if default is None else _reply(default, ("default_response",), lines),
         execution=_execution(document.get("tool_execution", {})),
@@ -35,14 +40,21 @@ def build(
         elicitations=_answers(model.Elicited, document.get("elicitations", ())),
         sampling=_answers(model.Sampled, document.get("sampling", ())),
         roots=tuple(document.get("roots", ())),
-        servers=servers(document.get("mcp_servers", {})),
+        servers=servers(document.get("mcp_servers", {}), lines),
     )
 
 
-def servers(table: Mapping[str, Any]) -> dict[str, model.StdioServer]:
+def servers(
+    table: Mapping[str, Any], lines: Document | None = None
+) -> dict[str, model.StdioServer]:
     """Return servers from a table of them, in the shape that Claude's `mcpServers` has too."""
     return {
-        name: _part(model.StdioServer, value, args=tuple(value.get("args", ())))
+        name: _part(
+            model.StdioServer,
+            value,
+            args=tuple(value.get("args", ())),
+            line=lines.line(("mcp_servers", name)) if lines else 0,
+        )
         for name, value in table.items()
     }
 
@@ -50,6 +62,10 @@ def servers(table: Mapping[str, Any]) -> dict[str, model.StdioServer]:
 def _part(kind: type[Part], value: Mapping[str, Any], **made: Any) -> Part:
     """Return a part of the model: what was made for it, and the fields that go in as they are."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    if "allowed" in names:
+        made["allowed"] = frozenset(
+            key.removeprefix(ALLOW) for key in value if key.startswith(ALLOW) and value[key]
+        )
     return kind(**{**{key: value[key] for key in value if key in names}, **made})
 
 
@@ -60,7 +76,13 @@ def _rule(value: dict[str, Any], where: Where, lines: Document) -> model.Respons
         **_answer(value, where, lines),
         pattern=_pattern(value["pattern"]),
         turns=tuple(
-            model.Turn(_pattern(turn["expect"]), **_answer(turn, (*where, "turns", index), lines))
+            _part(
+                model.Turn,
+                turn,
+                **_answer(turn, (*where, "turns", index), lines),
+                expect=_pattern(turn["expect"]),
+                line=lines.line((*where, "turns", index)),
+            )
             for index, turn in enumerate(value.get("turns", ()))
         ),
         line=lines.line(where),
@@ -69,7 +91,8 @@ def _rule(value: dict[str, Any], where: Where, lines: Document) -> model.Respons
 
 def _answer(value: dict[str, Any], where: Where, lines: Document) -> dict[str, Any]:
     reply = _reply(value.get("response", ""), (*where, "response"), lines)
-    return {"reply": reply, "failure": _failure(value)}
+    speaks = "response" in value or "failure" in value
+    return {"reply": reply, "failure": _failure(value), "speaks": speaks}
 
 
 def _pattern(value: dict[str, Any]) -> model.PromptPattern:

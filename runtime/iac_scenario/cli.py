@@ -1,9 +1,11 @@
 """`iac-scenario`: play a scenario, check one, record one.
 
-Exit status: 0 all expectations met, 1 some failed, 2 wrong usage or a broken scenario.
+Exit status: 0 passed, 1 failed or an error of the model's service, 2 a partial reply, wrong usage
+or a broken scenario.
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ import click
 from iac_base.distribution import DISTRIBUTION
 from iac_scenario.conversation import prompts_of
 from iac_scenario.errors import PlayError, ScenarioError
-from iac_scenario.events import Answered, Event
+from iac_scenario.events import Answered, Event, Noted
 from iac_scenario.model import (
     MODES,
     PERMISSION_MODES,
@@ -23,11 +25,17 @@ from iac_scenario.model import (
     ScenarioScript,
 )
 from iac_scenario.output import FORMATS, missed
-from iac_scenario.play import PlaySettings, play
+from iac_scenario.play import PlaySettings, inspect, play
 from iac_scenario.reader import load
 from iac_scenario.timeouts import TIMEOUTS
+from iac_scenario.verdict import LOOSE, findings, status_of
 
 _FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+_MCP_CONFIG = click.option(
+    "--mcp-config",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Servers, in Claude's JSON format.",
+)
 
 
 def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,12 +67,15 @@ def cli() -> None:
     help="Let Bash change Git folders, start-up files and the like in a folder of yours too.",
 )
 @click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
-@click.option(
-    "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Servers, in Claude's JSON format.",
-)
+@_MCP_CONFIG
 @click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
+@click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    type=click.Choice(list(LOOSE)),
+    help="Do not fail for this; repeatable.",
+)
 @click.option(
     "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
 )
@@ -78,29 +89,44 @@ def run(
     unconfined: bool,
     mcp_config: Path | None,
     permission_mode: PermissionMode | None,
+    allowed: tuple[str, ...],
     form: str,
     **timeouts: int | None,
 ) -> None:
     """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
     scenario = _loaded(file)
     settings = PlaySettings(
-        mode, sandbox_root, allow_real_bash, unconfined, mcp_config, permission_mode, timeouts
-    )
+        mode, sandbox_root, allow_real_bash, unconfined, mcp_config, permission_mode, timeouts,
+        frozenset(allowed),
+    )  # fmt: skip
     said = prompts or scenario.prompts or _typed()
     sys.exit(_played(scenario, said, settings, form))
 
 
 @cli.command()
 @_FILE
-def check(file: Path) -> None:
-    """Read FILE and say what is wrong with it, without playing it."""
-    from iac_scenario.modes import findings
+@click.option(
+    "--servers/--no-servers",
+    default=True,
+    help="Start the servers and hold the calls against their lists.",
+)
+@_MCP_CONFIG
+def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
+    """Say what is wrong with FILE without playing it; no tool is called."""
+    import anyio
 
-    scenario = _loaded(file)
-    for finding in findings(scenario):
-        click.echo(f"warning: {finding}", err=True)
+    scenario, warnings, secrets = load(file)
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    found = [*map(str, findings(scenario)), *secrets]
+    if servers:
+        settings = PlaySettings(mcp_config=mcp_config)
+        found += map(str, anyio.run(inspect, scenario, settings))
+    for line in found:
+        click.echo(line, err=True)
     rules, prompts = len(scenario.rules), prompts_of(scenario) or ()
-    click.echo(f"{file}: {rules} rules, {len(prompts)} prompts.")
+    click.echo(f"{file}: {rules} rules, {len(prompts)} prompts, {len(found)} problems.")
+    sys.exit(1 if found else 0)
 
 
 @cli.command()
@@ -208,6 +234,8 @@ def _played(
     import anyio
 
     take, ended = _taking(form, scenario)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupted)
     anyio.run(play, scenario, prompts, settings, take)
     return ended()
 
@@ -217,24 +245,33 @@ def _taking(
 ) -> tuple[Callable[[Event], None], Callable[[], int]]:
     """Return what prints events, and what says at the end how they went."""
     printer = FORMATS[form](scenario)
-    answers: list[Answered] = []
+    events: list[Event] = []
 
     def take(event: Event) -> None:
         for line in printer.lines(event) if out else ():
             click.echo(line)
         for line in missed(event):
             click.echo(line, err=True)
-        if isinstance(event, Answered):
-            answers.append(event)
+        if isinstance(event, Noted):
+            click.echo(f"note: {event.text}", err=True)
+        events.append(event)
 
     def ended() -> int:
+        answers = [event for event in events if isinstance(event, Answered)]
         unmet = sum(len(answer.misses) for answer in answers)
         if checks := sum(answer.checks for answer in answers):
             said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
             click.echo(said, err=True)
-        return 1 if unmet else 0
+        return status_of(events)
 
     return take, ended
+
+
+def _interrupted(_number: int, _frame: object) -> None:
+    """End in order at the first signal; the second ends the process at once."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt
 
 
 def _typed() -> Iterator[str]:
@@ -245,7 +282,7 @@ def _typed() -> Iterator[str]:
 
 
 def _loaded(file: Path) -> ScenarioScript:
-    scenario, warnings = load(file)
+    scenario, warnings, _ = load(file)
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
     return scenario

@@ -6,7 +6,7 @@ request of the protocol. Imports the SDK when a server is used; no other mode ne
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -68,9 +68,7 @@ class Counterpart:
         expected = [check for check in call.expect if check.kind == "notifications"]
         with anyio.move_on_after(seconds if expected else 0):
             while True:
-                outcome = CallResult(
-                    outcome.content, outcome.is_error, outcome.structured, heard=tuple(self._heard)
-                )
+                outcome = replace(outcome, heard=tuple(self._heard))
                 if not misses(expected, outcome):
                     break
                 await self._news.wait()

@@ -1,18 +1,19 @@
 """Real servers, over stdio or Streamable HTTP, through the client of the `mcp` SDK."""
 
+import json
 import logging
 import math
 import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 import anyio.abc
-from jsonschema import Draft202012Validator
 
-from iac_scenario.arguments import refuse_misfit
+from iac_scenario.arguments import misfit, validator_of
 from iac_scenario.counterpart import Answering, Counterpart, listen, listens, requested
 from iac_scenario.errors import CallError, PlayError
 from iac_scenario.mcp_config import replaced
@@ -166,7 +167,7 @@ async def _listed(client: "Client") -> dict[str, Listed]:
         for tool in page.tools:
             hints = tool.annotations
             reads = hints is not None and hints.read_only_hint is True
-            found[tool.name] = Listed(Draft202012Validator(tool.input_schema), reads)
+            found[tool.name] = Listed(validator_of(json.dumps(tool.input_schema)), reads)
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -213,14 +214,35 @@ class RealMcp:
             return tool
         return f"{session.prefix}{public(name)}"
 
+    def unstarted(self) -> dict[str, str]:
+        """Return the servers that cannot be used, and why."""
+        broken = (session for session in self._sessions.values() if session.failure)
+        return {session.name: session.unusable() for session in broken}
+
+    def fault(self, call: ToolCall) -> str:
+        """Return what the listings say against a call, or nothing."""
+        try:
+            session, name = self._found(call.tool)
+        except CallError as error:
+            return str(error)
+        listed = session.tools.get(name)
+        if session.failure or call.send_invalid:
+            return ""
+        if listed is None:
+            return f"the server {session.name} lists no tool {name}."
+        return misfit(listed.validator, call.input)
+
     async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments against the listing, then ask the server."""
         try:
             session, name = self._asked_server(call) if call.request else self._found(call.tool)
             listed = None if call.request else session.tools.get(name)
-            if listed is not None:
-                refuse_misfit(listed.validator, name, call.input)
-            elif not isinstance(call.input, dict):
+            note = (
+                "" if listed is None or call.send_invalid else misfit(listed.validator, call.input)
+            )
+            if call.validate and note:
+                return failed(f"{name}: {note}")
+            if not isinstance(call.input, dict):
                 raise CallError(f"{name}: the arguments must be a table.")
         except CallError as error:
             return failed(str(error))
@@ -234,6 +256,7 @@ class RealMcp:
                 outcome = failed(str(error))
         if scope.cancelled_caught:
             outcome = failed(f"{name}: cancelled after {call.cancel_after_ms:,} ms.")
+        outcome = replace(outcome, note=f"{call.tool}: {note}" if note else "")
         return await session.side.heard(call, outcome, self._late)
 
     def clients(self) -> "dict[str, Client]":

@@ -63,6 +63,7 @@ class Sampled:
 class ToolCall:
     """A call that the assistant makes; `result` is None where the file gives none.
 
+    With `validate`, arguments that do not fit are refused here; `send_invalid` sends any unnoted.
     With `request` it is that request of the protocol instead, and `tool` names it too.
     """
 
@@ -79,6 +80,9 @@ class ToolCall:
     request: str = ""
     server: str = ""
     approve: bool | None = None
+    send_invalid: bool = False
+    validate: bool = False
+    allowed: frozenset[str] = frozenset()
     line: int = 0
 
 
@@ -93,16 +97,23 @@ class ScriptedReply:
     calls: tuple[ToolCall, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
     delay_ms: int | None = None
+    allowed: frozenset[str] = frozenset()
     then: "ScriptedReply | None" = None
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A later step of a conversation: the prompt that it waits for and what it answers."""
+    """A later step of a conversation: the prompt that it waits for and what it answers.
+
+    `speaks` is False where the file gives neither a response nor a failure.
+    """
 
     expect: PromptPattern
     reply: ScriptedReply
     failure: InjectedFailure | None = None
+    allowed: frozenset[str] = frozenset()
+    speaks: bool = True
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +125,8 @@ class ResponseRule:
     failure: InjectedFailure | None = None
     max_matches: int | None = None
     turns: tuple[Turn, ...] = ()
+    allowed: frozenset[str] = frozenset()
+    speaks: bool = True
     line: int = 0
 
 
@@ -140,6 +153,8 @@ class StdioServer:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    allowed: frozenset[str] = frozenset()
+    line: int = 0
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -153,6 +168,7 @@ class Execution:
     allow_real_bash: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
     protocol: str = "auto"
+    validate: Literal["note", "client"] = "note"
     mcp_config: str | None = None
     log_level: str | None = None
     tools: Mapping[str, ToolSetting] = field(default_factory=dict)
@@ -188,6 +204,8 @@ class ScenarioScript:
     name: str
     identity: SessionIdentity
     prompts: tuple[str, ...] = ()
+    prompt_lines: tuple[int, ...] = ()
+    allowed: frozenset[str] = frozenset()
     rules: tuple[ResponseRule, ...] = ()
     default: ScriptedReply | None = None
     execution: Execution = field(default_factory=Execution)
@@ -200,10 +218,11 @@ class ScenarioScript:
 
 
 class LoadedScenario(NamedTuple):
-    """A scenario and what is to be said about its file, a line each."""
+    """A scenario, what is to be said about its file, a line each, and where it holds secrets."""
 
     scenario: ScenarioScript
     warnings: tuple[str, ...]
+    secrets: tuple[str, ...] = ()
 
 
 def public(name: str) -> str:

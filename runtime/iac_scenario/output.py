@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from iac_scenario.arguments import BUILT_IN
-from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said
+from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, Violation
 from iac_scenario.model import ScenarioScript
 from iac_scenario.modes import calls_of
 from iac_scenario.results import shown
@@ -28,8 +28,10 @@ _ERRORS: Final = {
 
 
 def missed(event: Event) -> Iterator[str]:
-    """Yield the report of every expectation that a call missed: where, expected, got."""
-    if isinstance(event, Answered):
+    """Yield the report of every expectation that a call missed, and of all else that fails."""
+    if isinstance(event, Violation):
+        yield str(event)
+    elif isinstance(event, Answered):
         for miss in event.misses:
             where = f" (line {miss.line})" if miss.line else ""
             yield f"FAILED {event.tool}: {miss.kind}{where}"

@@ -1,20 +1,32 @@
 """Plays a scenario: prompts in, events out."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.to_thread
 
 from iac_scenario.bash import BashSession
 from iac_scenario.conversation import Conversation, NextReply, call_id
-from iac_scenario.errors import CallError, PlayError
-from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, as_result, told
+from iac_scenario.errors import CallError, PlayError, Problem
+from iac_scenario.events import (
+    Answered,
+    Called,
+    Ended,
+    Event,
+    Noted,
+    ReplyFailed,
+    Said,
+    Violation,
+    as_result,
+    told,
+)
 from iac_scenario.executors import Disabled, Mock, Simulated, ToolExecutor
 from iac_scenario.mcp_config import expanded, read_config, replaced
 from iac_scenario.model import (
@@ -27,10 +39,14 @@ from iac_scenario.model import (
     ToolSetting,
 )
 from iac_scenario.modes import calls_of, mode_of
-from iac_scenario.permissions import PermissionRequest, decide
-from iac_scenario.results import CallResult, captured, failed, given, lost, misses, placed
-from iac_scenario.sandbox import Sandbox
+from iac_scenario.permissions import PermissionRequest, decide, hidden_from
+from iac_scenario.results import CallResult, captured, failed, given, lost, misses, placed, shown
+from iac_scenario.sandbox import Parts, Sandbox
 from iac_scenario.timeouts import resolve
+from iac_scenario.verdict import Verdict
+
+if TYPE_CHECKING:
+    from iac_scenario.mcp_servers import RealMcp
 
 _MOUNT: Final = "/sandbox"
 _NO_SETTING: Final = ToolSetting()
@@ -47,6 +63,7 @@ class PlaySettings:
     mcp_config: Path | None = None
     permission_mode: PermissionMode | None = None
     timeouts: Mapping[str, int | None] = field(default_factory=dict)
+    allowed: frozenset[str] = frozenset()
 
 
 async def play(
@@ -65,18 +82,58 @@ async def play(
         conversation = Conversation(scenario)
         source = iter(prompts)
         number = 0
-        # A prompt may be a line that somebody is still typing.
-        while (prompt := await anyio.to_thread.run_sync(next, source, None)) is not None:
-            number += 1
-            try:
-                async for event in stage.answer(conversation.step(prompt), prompt, number):
-                    take(event)
-            # Kept until the servers are gone: their task group would wrap it.
-            except Exception as error:
-                raised = error
-                break
+        try:
+            for violation in stage.began():
+                take(violation)
+            # A prompt may be a line that somebody is still typing.
+            while (prompt := await _next(source)) is not None:
+                number += 1
+                await _prompted(stage, conversation, prompt, number, take)
+            for violation in stage.verdict.ended(conversation):
+                take(violation)
+        # Kept until the servers are gone: their task group would wrap it.
+        except Exception as error:
+            raised = error
     if raised is not None:
         raise raised
+
+
+async def _next(source: Iterator[str]) -> str | None:
+    return await anyio.to_thread.run_sync(next, source, None, abandon_on_cancel=True)
+
+
+async def _prompted(
+    stage: "_Stage",
+    conversation: Conversation,
+    prompt: str,
+    number: int,
+    take: Callable[[Event], None],
+) -> None:
+    """Answer one prompt within its time."""
+    limit = stage.timeouts["prompt_timeout_ms"]
+    with anyio.move_on_after(limit / 1000) as scope:
+        step = conversation.step(prompt)
+        if not step.matched:
+            for violation in stage.verdict.unmatched(prompt, number):
+                take(violation)
+        async for event in stage.answer(step, prompt, number):
+            take(event)
+    if scope.cancelled_caught:
+        said = f"the prompt {shown(prompt)!r} took more than {limit:,} ms"
+        take(Violation("late", stage.scenario.path.name, step.line, said))
+
+
+async def inspect(scenario: ScenarioScript, settings: PlaySettings) -> list[Problem]:
+    """Return what the listings of the servers say against a scenario; nothing is called."""
+    async with _stage(scenario, settings) as stage:
+        found = [Problem(each.file, each.line, "", each.text) for each in stage.began()]
+        for call in calls_of(scenario):
+            meant = any(check.kind == "is_error" and check.want for check in call.expect)
+            if stage.real is None or stage.executor_of(call) is not stage.real or meant:
+                continue
+            if said := stage.real.fault(call):
+                found.append(Problem(scenario.path.name, call.line, call.tool, said))
+    return found
 
 
 class _Clock:
@@ -104,7 +161,15 @@ class _Stage:
     places: dict[str, Any]
     executor_of: Callable[[ToolCall], ToolExecutor]
     sandbox: Sandbox
-    qualified: Callable[[str], str]
+    bash: BashSession
+    real: "RealMcp | None"
+    verdict: Verdict
+
+    def began(self) -> Iterator[Violation]:
+        """Yield what is wrong before the first prompt."""
+        for name, why in (self.real.unstarted() if self.real is not None else {}).items():
+            server = self.scenario.servers.get(name) or StdioServer("")
+            yield from self.verdict.unstarted(server.line, why, server)
 
     async def answer(self, step: NextReply, prompt: str, number: int) -> AsyncIterator[Event]:
         """Yield what one prompt leads to."""
@@ -115,12 +180,15 @@ class _Stage:
             await self.clock.pause(step.failure.facts.get("after_ms", 0))
             yield ReplyFailed(step.failure, told(step.failure))
         else:
-            position = 0
+            position, real = 0, list[ToolCall]()
             reply: ScriptedReply | None = step.reply
             while reply is not None:
                 async for event in self._said(reply, number, position):
                     yield event
+                real += [call for call in reply.calls if not self._scripted(call)]
                 position, reply = position + len(reply.calls), reply.then
+            for violation in self.verdict.unchecked(step.line, real, step.reply):
+                yield violation
         yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
 
     async def _said(self, reply: ScriptedReply, number: int, first: int) -> AsyncIterator[Event]:
@@ -142,6 +210,20 @@ class _Stage:
             self.places.update(kept)
             missed = (*misses(call.expect, outcome), *lost(call, kept, outcome))
             yield Answered(key, call.tool, outcome, missed, len(call.expect) + len(call.capture))
+            if outcome.note:
+                yield Noted(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
+            for event in self.verdict.answered(written, outcome, scripted=self._scripted(call)):
+                yield event
+
+    def _scripted(self, call: ToolCall) -> bool:
+        """Whether the file itself says what the call answers."""
+        setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
+        executor = self.executor_of(call)
+        if isinstance(executor, Disabled) or call.failure is not None:
+            return True
+        if setting.error is not None or setting.result is not None:
+            return True
+        return isinstance(executor, Mock) and (call.error is not None or call.result is not None)
 
     async def _carried_out(self, call: ToolCall) -> CallResult:
         setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
@@ -163,10 +245,10 @@ class _Stage:
     def _refusal(self, call: ToolCall, setting: ToolSetting, executor: ToolExecutor) -> str | None:
         permissions = self.scenario.permissions
         request = PermissionRequest(
-            tool=self.qualified(call.tool),
+            tool=call.tool if self.real is None else self.real.qualified(call.tool),
             input=call.input if isinstance(call.input, dict) else {},
             reads=executor.reads(call),
-            place=self.sandbox.parts,
+            place=self._place_of(call),
         )
         asked = decide(request, permissions, auto_approve=setting.auto_approve)
         if asked.verdict == "allow":
@@ -178,12 +260,21 @@ class _Stage:
             return None
         return f"Permission to use {call.tool} was asked for and not given: {asked.reason}."
 
+    def _place_of(self, call: ToolCall) -> Callable[[str], Parts]:
+        """Return how a call's paths are understood: those of Bash begin where Bash is."""
+        if call.tool != "Bash":
+            return self.sandbox.parts
+        return lambda path: self.sandbox.parts(os.path.join(self.bash.folder, path))  # noqa: PTH118
+
     def _placed(self, call: ToolCall, arguments: Any) -> ToolCall:
-        return replace(call, input=arguments, expect=placed(call.expect, self.places))
+        refused = self.scenario.execution.validate == "client"
+        checks = placed(call.expect, self.places)
+        return replace(call, input=arguments, expect=checks, validate=refused)
 
 
 @asynccontextmanager
 async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncIterator[_Stage]:
+    scenario = replace(scenario, allowed=scenario.allowed | settings.allowed)
     if settings.permission_mode is not None:
         permissions = replace(scenario.permissions, mode=settings.permission_mode)
         scenario = replace(scenario, permissions=permissions)
@@ -201,7 +292,8 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             guarded=lasting is not None and not trusted,
         )
         stack.callback(bash.close)
-        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000)
+        hidden = hidden_from(scenario.permissions, sandbox.parts)
+        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000, hidden)
         executors: dict[str, ToolExecutor] = {
             "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
         }  # fmt: skip
@@ -209,7 +301,7 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             "SANDBOX_ROOT": sandbox.root,
             "SCENARIO_DIR": str(scenario.path.parent.resolve()),
         }
-        qualified: Callable[[str], str] = str
+        real = None
         if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
             # The SDK takes half a second to import; no other mode needs it.
             from iac_scenario.mcp_servers import answering, connected
@@ -219,12 +311,12 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
                 connected(servers, answering(scenario, places), timeouts)
             )
             executors["real_mcp"] = real
-            qualified = real.qualified
 
         def executor_of(call: ToolCall) -> ToolExecutor:
             return executors[mode_of(call, scenario, settings.mode)]
 
-        yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, qualified)
+        verdict = Verdict(scenario)
+        yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, bash, real, verdict)
 
 
 def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack) -> Sandbox:

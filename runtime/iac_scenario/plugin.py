@@ -76,7 +76,7 @@ class ScenarioItem(pytest.Item):
         import anyio
 
         from iac_scenario.conversation import prompts_of
-        from iac_scenario.events import Event
+        from iac_scenario.events import Event, Noted
         from iac_scenario.output import missed
         from iac_scenario.play import PlaySettings, play
         from iac_scenario.reader import load
@@ -98,6 +98,8 @@ class ScenarioItem(pytest.Item):
 
         def take(event: Event) -> None:
             report.extend(missed(event))
+            if isinstance(event, Noted):
+                self.add_report_section("call", "scenario", f"note: {event.text}\n")
 
         anyio.run(play, loaded.scenario, prompts, settings, take)
         if report:

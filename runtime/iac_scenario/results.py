@@ -1,12 +1,11 @@
 """What a call came to, and whether that is what the scenario expects."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from iac_scenario.arguments import validator_of
+from iac_scenario.arguments import found_in, validator_of
 from iac_scenario.likeness import includes, like, same
 from iac_scenario.mcp_config import replaced
 from iac_scenario.model import Expectation, ToolCall
@@ -23,14 +22,15 @@ class CallResult:
     """A result: content blocks as MCP has them, whether it is an error, and its structured part.
 
     `executed` is False for a call that was not carried out at all (mode disabled), `denied` is true
-    for one that the permissions refuse. `heard` is what
-    the server sent beside the answer: `{"method", "params"}` of notifications and requests.
+    for one that the permissions refuse. `heard` is what the server sent beside the answer:
+    `{"method", "params"}` of notifications and requests. `note` is for whoever plays.
     """
 
     content: tuple[dict[str, Any], ...]
     is_error: bool = False
     structured: Any = NOT_GIVEN
     executed: bool = True
+    note: str = ""
     heard: tuple[dict[str, Any], ...] = ()
     took_ms: float = 0
     denied: bool = False
@@ -92,7 +92,12 @@ def misses(checks: Sequence[Expectation], outcome: CallResult) -> list[Miss]:
                 for inner in check.want
                 if not misses((inner,), outcome)
             ]
-        elif (miss := _CHECKS[check.kind](check.want, outcome)) is not None:
+            continue
+        try:
+            miss = _CHECKS[check.kind](check.want, outcome)
+        except ValueError as error:
+            miss = (shown(check.want), f"no verdict: {error}")
+        if miss is not None:
             found.append(Miss(check.kind, check.line, *miss))
     return found
 
@@ -105,7 +110,7 @@ def captured(wanted: Mapping[str, str], outcome: CallResult) -> dict[str, Any]:
             values = _found(where, outcome.value)
             if values:
                 found[name] = values[0]
-        elif (hit := re.search(where, outcome.text)) is not None:
+        elif (hit := found_in(where, outcome.text)) is not None:
             found[name] = hit[hit.re.groups and 1]
     return found
 
@@ -145,9 +150,9 @@ def fault(kind: str, want: Any) -> str | None:
     if kind == "matches":
         try:
             for text in [want] if isinstance(want, str) else want:
-                re.compile(text)
-        except re.error as error:
-            return f"is no regular expression: {error}."
+                found_in(text, "")
+        except ValueError as error:
+            return str(error)
     if kind == "notifications" and not all(isinstance(n, str) or "method" in n for n in want):
         return "must be methods, or tables with a method."
     if kind == "not":
@@ -160,9 +165,9 @@ def fault(kind: str, want: Any) -> str | None:
                 if kind == "json_path" or path.startswith("$"):
                     jsonpath.compile(path)
                 else:
-                    re.compile(path)
-            except re.error as error:
-                return f"{path!r} is no regular expression: {error}."
+                    found_in(path, "")
+            except ValueError as error:
+                return f"{path!r} {error}"
             except jsonpath.JSONPathError as error:
                 return f"{path!r} is no JSONPath: {str(error).splitlines()[0]}."
     return None
@@ -196,7 +201,7 @@ def _like(want: Any, outcome: CallResult) -> Told | None:
 
 def _matches(want: str | list[str], outcome: CallResult) -> Told | None:
     texts = [want] if isinstance(want, str) else want
-    missing = [text for text in texts if re.search(text, outcome.text) is None]
+    missing = [text for text in texts if found_in(text, outcome.text) is None]
     return (shown(missing[0]), shown(outcome.text)) if missing else None
 
 

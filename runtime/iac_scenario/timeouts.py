@@ -25,6 +25,9 @@ TIMEOUTS: Final[Mapping[str, Timeout]] = {
     "bash_timeout_ms": Timeout(
         120_000, "The time one Bash command may take; a call's own `timeout` may be shorter."
     ),
+    "prompt_timeout_ms": Timeout(
+        600_000, "The time that all one prompt leads to may take; after it the run fails."
+    ),
     "response_delay_ms": Timeout(0, "The pause before a reply that has no `delay_ms` of its own."),
 }
 

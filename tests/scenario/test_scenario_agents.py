@@ -41,7 +41,8 @@ def command(agents: Path, client: str, prompt: str) -> list[str]:
         return [program, "-p", prompt, "--skip-trust", "-m", "gemini-2.5-pro", "-y"]
     if client == "codex":
         provider = '{name="s",base_url="{url}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}'
-        server = f"{{command={json.dumps(sys.executable)},args={json.dumps(SERVER['args'])},required=true}}"
+        args = json.dumps(SERVER["args"])
+        server = f"{{command={json.dumps(sys.executable)},args={args},required=true}}"
         settings = {
             "model_provider": '"s"',
             "model_providers.s": provider,
