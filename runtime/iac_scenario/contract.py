@@ -25,6 +25,8 @@ _KINDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "templates": ("resources/templates/list", "resourceTemplates", "resources", "uriTemplate"),
 }
 """Kind to the request, the field of its result, the capability that it needs, and the key."""
+_EVERYTHING: Final = Answering("auto", roots=("/",), samples=True)
+"""Some servers list a tool only for clients that can answer it."""
 _PASSED: Final = ("icons", "_meta", "size")
 _BROADER: Final[Mapping[str, tuple[str, ...]]] = {"number": ("integer",)}
 
@@ -56,7 +58,7 @@ async def _contract(client: "Client") -> dict[str, Any]:
 async def taken(config: Path) -> dict[str, Any]:
     """Return what the servers of a configuration offer. Raises PlayError."""
     servers = {name: expanded(server, {}) for name, server in read_config(config).items()}
-    async with connected(servers, Answering("auto"), resolve({}, {})) as real:
+    async with connected(servers, _EVERYTHING, resolve({}, {})) as real:
         clients = sorted(real.clients().items())
         return {name: await _contract(client) for name, client in clients}
 
@@ -129,7 +131,7 @@ def _arguments(arguments: list[Mapping[str, Any]]) -> dict[str, Any]:
 def _schema(
     where: str, old: Mapping[str, Any], new: Mapping[str, Any], *, given: bool
 ) -> Iterator[Change]:
-    """Yield changes of a schema: of what callers give, which may widen, or get, which may narrow."""
+    """Yield changes of a schema: what callers give may widen, and what they get may narrow."""
     was, now = old.get("properties", {}), new.get("properties", {})
     must, needs = set(old.get("required", ())), set(new.get("required", ()))
     for name in sorted(was.keys() | now.keys()):
@@ -149,10 +151,10 @@ def _schema(
     yield from _values(where, old, new, given=given)
     if isinstance(old.get("items"), dict) and isinstance(new.get("items"), dict):
         yield from _schema(f"{where}[]", old["items"], new["items"], given=given)
-    closed = (old.get("additionalProperties"), new.get("additionalProperties"))
-    if closed[0] != closed[1] and False in closed:
-        said = "takes no other fields now" if closed[1] is False else "takes other fields too"
-        yield Change(where, said, breaks=given and closed[1] is False)
+    was_closed, is_closed = (side.get("additionalProperties") is False for side in (old, new))
+    if was_closed != is_closed:
+        said = "takes no other fields now" if is_closed else "takes other fields too"
+        yield Change(where, said, breaks=given and is_closed)
 
 
 def _values(
@@ -166,7 +168,8 @@ def _values(
         # What callers give may be more than before, what they get may be less; none is all.
         wide, narrow = (sets[1], sets[0]) if given else (sets[0], sets[1])
         fits = wide is None or (narrow is not None and narrow <= wide)
-        words = " or ".join(sorted(map(str, sets[1]))) if sets[1] is not None else "anything"
+        is_now = new.get(field, "anything")
+        words = is_now if isinstance(is_now, str) else " or ".join(map(str, is_now))
         yield Change(where, f"its {field} is now {words}", breaks=not fits)
     known = ("properties", "required", "items", "additionalProperties", "type", "enum", "$schema")
     for field in sorted(old.keys() | new.keys()):

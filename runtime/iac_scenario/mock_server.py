@@ -112,10 +112,13 @@ def _sent(result: CallResult) -> "mcp_types.CallToolResult":
 def serve(scenario: ScenarioScript, name: str | None, port: int | None) -> None:
     """Serve until the client is gone, on 127.0.0.1 where a port is given."""
     server = server_of(scenario, name)
-    anyio.run(_over_stdio if port is None else _over_http, server, port)
+    if port is None:
+        anyio.run(_over_stdio, server)
+    else:
+        anyio.run(_over_http, server, port)
 
 
-async def _over_stdio(server: "Server[Any]", _port: None) -> None:
+async def _over_stdio(server: "Server[Any]") -> None:
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (reader, writer):

@@ -72,8 +72,7 @@ async def openai_responses(prompt, server):
         calls = [item for item in response.output if item.type == "function_call"]
         if not calls:
             break
-        for item in response.output:
-            given.append(item.model_dump(exclude={"parsed_arguments"}))
+        given += (item.model_dump(exclude={"parsed_arguments"}) for item in response.output)
         for call in calls:
             said = json.loads(call.arguments)["text"]
             given.append({"type": "function_call_output", "call_id": call.call_id, "output": said})
@@ -109,6 +108,7 @@ async def claude_agent_sdk(prompt, server):
         async for message in client.receive_response():
             if isinstance(message, ResultMessage):
                 return {"text": message.result, "subtype": message.subtype, "asked": asked}
+    return None
 
 
 async def main(name, prompt, server):
