@@ -3,7 +3,7 @@
 On Linux bubblewrap confines it: there are the scenario's folder (writable), the system's programs
 (read-only) and a /tmp that lasts for one call; no network, no other process, no variable of the
 caller. On a Mac a Seatbelt profile does the same as far as it can. Each call is a process group
-of its own and ends whole; the folder and the exported variables last for the session.
+of its own and ends whole; the folder and the variables last for the session.
 """
 
 import json
@@ -61,14 +61,17 @@ class BashResult(NamedTuple):
 
 
 _SCRIPT: Final = r"""
-builtin printf 'begun\0' >&STATE; cd -- "$2" 2>/dev/null; eval "$3" 2>/dev/null;
+builtin printf 'begun\0' >&STATE; iac_name=; iac_known=;
+iac_known=$'\n'"$(builtin compgen -v)"$'\n'; cd -- "$2" 2>/dev/null; eval "$3" 2>/dev/null;
 ulimit -c 0; ulimit -f FILE; { ulimit -v MEMORY; ulimit -u PROCESSES; } 2>/dev/null;
 date() { case " $*" in *' -'[dfrs]*|*' -u'[dfrs]*|*' --'[dfs]*|*' --ref'*) command date "$@" ;;
 *) command date CLOCK "$@" ;; esac; };
-trap '{ builtin printf "%s\0" "$PWD"; builtin declare -px; } >&STATE' EXIT;
+trap '{ builtin printf "%s\0" "$PWD"; builtin declare -px; IFS=$'"' \t\n'"';
+for iac_name in $(builtin compgen -v); do [[ $iac_known == *$'"'\n'"'$iac_name$'"'\n'"'* ||
+$iac_name == BASH* ]] || builtin declare -p "$iac_name"; done; } >&STATE 2>/dev/null' EXIT;
 eval 'set --;' "$1"
 """.replace("\n", " ")
-"""Takes the command, the folder to begin in, and what the last call exported.
+"""Takes the command, the folder to begin in, and the variables of the last call.
 
 It is one line: Bash counts those of the command after it.
 What the next call needs goes into a file without a name. Only Bash inside of the confinement reads
@@ -120,7 +123,7 @@ class BashSession:
         # Only bubblewrap can show the folder at another path than its own.
         self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
         self.folder = self._home
-        self._exported = ""
+        self._kept_variables = ""
         self._ending = threading.Event()
         self._running = threading.Lock()
         # Bash writes here-documents there; under bubblewrap each call has a /tmp of its own.
@@ -149,7 +152,7 @@ class BashSession:
             words = [
                 *self._confinement(list(before)),
                 *("bash", "-c", self._script(state.fileno()), "bash"),
-                *(command, self.folder, self._exported),
+                *(command, self.folder, self._kept_variables),
             ]
             folder = self._sandbox.root if self._unconfined or _ON_MAC else "/"
             result = run_bounded(
@@ -192,7 +195,7 @@ class BashSession:
             return []
         folder, exported = (piece.decode("utf-8", "surrogateescape") for piece in left)
         if len(exported) <= LONGEST:
-            self._exported = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
+            self._kept_variables = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
         self.folder = folder
         tops = (self._home, self._sandbox.root)
         if any(folder == top or folder.startswith(f"{top}/") for top in tops):
