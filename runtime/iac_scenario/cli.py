@@ -5,41 +5,19 @@ or a broken scenario.
 """
 
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from iac_base.distribution import DISTRIBUTION
+from iac_scenario.cli_run import FILE, MCP_CONFIG, loaded, run, taking
 from iac_scenario.conversation import prompts_of
 from iac_scenario.errors import PlayError, ScenarioError
-from iac_scenario.events import Answered, Event, Noted
-from iac_scenario.model import MODES, PERMISSION_MODES, ScenarioScript
-from iac_scenario.output import FORMATS, missed
-from iac_scenario.play import PlaySettings, inspect, play
+from iac_scenario.play import PlaySettings, inspect
 from iac_scenario.reader import load
-from iac_scenario.session import latest
-from iac_scenario.timeouts import TIMEOUTS
-from iac_scenario.verdict import LOOSE, findings, status_of
-
-_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-_MCP_CONFIG = click.option(
-    "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Servers, in Claude's JSON format.",
-)
-
-
-def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command an option for every timeout."""
-    for name, timeout in reversed([*TIMEOUTS.items()]):
-        flag = f"--{name.replace('_', '-')}"
-        command = click.option(flag, name, type=click.IntRange(min=0), help=timeout.doc)(command)
-    return command
+from iac_scenario.verdict import findings
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,75 +26,41 @@ def cli() -> None:
     """Play scripted conversations against tools: mocked, simulated or real."""
 
 
-@cli.command()
-@_FILE
-@click.option("-p", "--prompt", "prompts", multiple=True, help="What the user says; repeatable.")
-@click.option("--tool-execution-mode", "mode", type=click.Choice(MODES), help="Over the file's.")
-@click.option(
-    "--sandbox-root",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of the simulated tools; a temporary one without it.",
-)
-@click.option(
-    "--allow-real-bash",
-    is_flag=True,
-    help="Let Bash change Git folders, start-up files and the like in a folder of yours too.",
-)
-@click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
-@_MCP_CONFIG
-@click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
-@click.option(
-    "--allow",
-    "allowed",
-    multiple=True,
-    type=click.Choice(list(LOOSE)),
-    help="Do not fail for this; repeatable.",
-)
-@click.option(
-    "--config-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="IAC_SCENARIO_CONFIG_DIR",
-    help="Keep sessions here as Claude Code does: projects, todos, plans.",
-)
-@click.option("--session-id", type=click.UUID, help="Over the file's.")
-@click.option("-r", "--resume", type=click.UUID, help="Go on with this session.")
-@click.option("-c", "--continue", "continued", is_flag=True, help="Go on with the last session.")
-@click.option(
-    "--settings",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="A settings.json of Claude Code: permissions, variables, hooks; repeatable.",
-)
-@click.option(
-    "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
-)
-@_timeouts
-def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
-    """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
-    scenario = _loaded(file)
-    chosen, resumed = options.pop("session_id"), options.pop("resume")
-    if continued:
-        if options["config_dir"] is None:
-            raise click.UsageError("--continue needs --config-dir.")
-        resumed = latest(options["config_dir"])
-    if (known := resumed or chosen) is not None:
-        identity = replace(scenario.identity, session_id=str(known))
-        scenario = replace(scenario, identity=identity)
-    timeouts = {name: options.pop(name) for name in TIMEOUTS}
-    options["allowed"] = frozenset(options["allowed"])
-    settings = PlaySettings(**options, timeouts=timeouts, resumed=resumed is not None)
-    said = prompts or scenario.prompts or _typed()
-    sys.exit(_played(scenario, said, settings, form))
+cli.add_command(run)
 
 
 @cli.command()
-@_FILE
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The scenario to write.  [default: NAME.toml]",
+)
+@click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED)
+def new(output: Path | None, server: tuple[str, ...]) -> None:
+    """Write a first scenario for SERVER, a command or a URL, from what it lists.
+
+    Options of the command itself go after `--`. No tool is called.
+    """
+    import anyio
+
+    from iac_scenario.first import first_scenario, server_of
+
+    output = output or Path(f"{server_of(server)[0]}.toml")
+    if output.exists():
+        raise click.UsageError(f"{output} is there already; name another with -o.")
+    output.write_text(anyio.run(first_scenario, server, output), encoding="utf-8")
+    click.echo(f"{output}: written. Play it: iac-scenario run {output}")
+
+
+@cli.command()
+@FILE
 @click.option(
     "--servers/--no-servers",
     default=True,
     help="Start the servers and hold the calls against their lists.",
 )
-@_MCP_CONFIG
+@MCP_CONFIG
 def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
     """Say what is wrong with FILE without playing it; no tool is called."""
     import anyio
@@ -168,7 +112,7 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
 
 
 @cli.command()
-@_FILE
+@FILE
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def model(file: Path, port: int, command: tuple[str, ...]) -> None:
@@ -179,8 +123,8 @@ def model(file: Path, port: int, command: tuple[str, ...]) -> None:
     """
     from iac_scenario.model_server import run_client, serving
 
-    scenario = _loaded(file)
-    take, ended = _taking("text", scenario, out=not command)
+    scenario = loaded(file)
+    take, ended = taking("text", scenario, out=not command)
     with serving(scenario, take, port) as url:
         click.echo(f"A scripted model listens on {url}", err=True)
         status = run_client(command, url)
@@ -188,14 +132,14 @@ def model(file: Path, port: int, command: tuple[str, ...]) -> None:
 
 
 @cli.command()
-@_FILE
+@FILE
 @click.option("--name", help="Only the tools that clients call mcp__NAME__…")
 @click.option("--port", type=click.IntRange(0, 65535), help="Serve on 127.0.0.1 over HTTP.")
 def server(file: Path, name: str | None, port: int | None) -> None:
     """Serve the mock tools of FILE as a server of MCP, over stdio."""
     from iac_scenario.mock_server import serve
 
-    serve(_loaded(file), name, port)
+    serve(loaded(file), name, port)
 
 
 @cli.command()
@@ -234,67 +178,6 @@ def proxy(log: Path, command: tuple[str, ...]) -> None:
     sys.exit(pass_on(command, log))
 
 
-def _played(
-    scenario: ScenarioScript, prompts: Iterable[str], settings: PlaySettings, form: str
-) -> int:
-    import anyio
-
-    take, ended = _taking(form, scenario)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupted)
-    anyio.run(play, scenario, prompts, settings, take)
-    return ended()
-
-
-def _taking(
-    form: str, scenario: ScenarioScript, *, out: bool = True
-) -> tuple[Callable[[Event], None], Callable[[], int]]:
-    """Return what prints events, and what says at the end how they went."""
-    printer = FORMATS[form](scenario)
-    events: list[Event] = []
-
-    def take(event: Event) -> None:
-        for line in printer.lines(event) if out else ():
-            click.echo(line)
-        for line in missed(event):
-            click.echo(line, err=True)
-        if isinstance(event, Noted):
-            click.echo(f"note: {event.text}", err=True)
-        events.append(event)
-
-    def ended() -> int:
-        answers = [event for event in events if isinstance(event, Answered)]
-        unmet = sum(len(answer.misses) for answer in answers)
-        if checks := sum(answer.checks for answer in answers):
-            said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
-            click.echo(said, err=True)
-        return status_of(events)
-
-    return take, ended
-
-
-def _interrupted(_number: int, _frame: object) -> None:
-    """End in order at the first signal; the second ends the process at once."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    raise KeyboardInterrupt
-
-
-def _typed() -> Iterator[str]:
-    """Yield the lines of standard input; empty ones are no prompts."""
-    for line in sys.stdin.buffer:
-        if prompt := line.decode("utf-8", "replace").rstrip("\r\n"):
-            yield prompt
-
-
-def _loaded(file: Path) -> ScenarioScript:
-    scenario, warnings, _ = load(file)
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
-    return scenario
-
-
-# A group without a command shows its help; before click 8.2 that was no error.
 _HELP: Final[tuple[type[Exception], ...]] = tuple(
     filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
 )
