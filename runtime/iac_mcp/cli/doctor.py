@@ -38,7 +38,7 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
         for finding in examined(Surroundings(executor, tools, apps, name)):
             found.append(finding)
             if not as_json:
-                _print(finding)
+                tell(finding)
     problems = sum(finding.state == "problem" for finding in found)
     warnings = sum(finding.state == "warning" for finding in found)
     if as_json:
@@ -48,7 +48,8 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
     return 1 if problems else 0
 
 
-def _print(finding: DoctorFinding) -> None:
+def tell(finding: DoctorFinding) -> None:
+    """Print a finding, and below it what mends it."""
     state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
     # click leaves colours out where there is no terminal; see no-color.org for the variable.
     colour = False if os.environ.get("NO_COLOR") else None
