@@ -1,8 +1,11 @@
 """A server for tests: answers, fails, hangs, asks, crashes and lies as its tools are named."""
 
 import asyncio
+import json
 import os
 import sys
+import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 import mcp_types as types
@@ -14,6 +17,7 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 ANY = {"type": "object"}
 NAMES: dict[str, dict[str, Any]] = {
     "echo": TEXT, "fail": ANY, "hang": ANY, "crash": ANY, "ask": ANY, "lie": ANY, "facts": ANY,
+    "make": ANY, "use": ANY, "tell": ANY,
 }  # fmt: skip
 
 
@@ -51,6 +55,16 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
             return await asked(ctx, params)
         case "lie":
             return types.CallToolResult(content=[], structured_content={"m": 1})
+        case "make":
+            key, now = str(uuid.uuid4()), datetime.now(UTC).isoformat()
+            made = {"id": key, "at": now, "note": None, "number": 3}
+            return text(json.dumps(made) if given.get("as") == "json" else f"Made {key} at {now}.")
+        case "use":
+            return text(f"Used {given['id']}.")
+        case "tell":
+            for step in (1, 2):
+                await ctx.session.report_progress(step, 2, f"step {step}")
+            return text("told")
         case "facts":
             return types.CallToolResult(
                 content=[types.TextContent(text='{"n": 1}')],
