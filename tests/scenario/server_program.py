@@ -89,10 +89,49 @@ async def asked(ctx: Any, params: types.CallToolRequestParams) -> Any:
     return text(f"{answer.action} {(answer.content or {}).get('name', '')}".strip())
 
 
+async def list_resources(_ctx: Any, params: Any) -> types.ListResourcesResult:
+    """Two pages of one resource each."""
+    second = params is not None and params.cursor == "second"
+    name = "b" if second else "a"
+    return types.ListResourcesResult(
+        resources=[types.Resource(uri=f"ours:///{name}", name=name)],
+        next_cursor=None if second else "second",
+    )
+
+
+async def read_resource(_ctx: Any, params: types.ReadResourceRequestParams) -> Any:
+    content = types.TextResourceContents(uri=params.uri, text=f"the text of {params.uri}")
+    return types.ReadResourceResult(contents=[content])
+
+
 async def main() -> None:
-    server = Server("ours", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
+    server = Server(
+        "ours", version="1", on_list_tools=list_tools, on_call_tool=call_tool,
+        on_list_resources=list_resources, on_read_resource=read_resource,
+    )  # fmt: skip
+    if sys.argv[1:2] == ["--port"]:
+        await over_http(server, int(sys.argv[2]))
+        return
     async with stdio_server() as (reader, writer):
         await server.run(reader, writer, server.create_initialization_options())
+
+
+async def over_http(server: Any, port: int) -> None:
+    """Serve those who have the token."""
+    import uvicorn
+
+    app = server.streamable_http_app()
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope.get("headers", ()))
+        if scope["type"] == "http" and headers.get(b"authorization") != b"Bearer open-sesame":
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            await send({"type": "http.response.body", "body": b"no token"})
+            return
+        await app(scope, receive, send)
+
+    config = uvicorn.Config(guarded, "127.0.0.1", port, log_level="error")
+    await uvicorn.Server(config).serve()
 
 
 asyncio.run(main())
