@@ -43,11 +43,20 @@ class Change(NamedTuple):
 
 
 async def _contract(client: "Client") -> dict[str, Any]:
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import METHOD_NOT_FOUND
+
     capabilities = client.server_capabilities.model_dump(exclude_none=True)
     found: dict[str, Any] = {}
     for kind, (method, field, capability, key) in _KINDS.items():
         if capability in capabilities or kind == "tools":
-            entries = await pages(client, method, field)
+            try:
+                entries = await pages(client, method, field)
+            except MCPError as error:
+                # A server may have resources and no templates.
+                if error.code != METHOD_NOT_FOUND:
+                    raise PlayError(f"{method}: {error.message}") from None
+                entries = []
             found[kind] = {
                 entry[key]: {name: entry[name] for name in sorted(entry) if name not in _PASSED}
                 for entry in sorted(entries, key=lambda entry: str(entry[key]))

@@ -183,7 +183,8 @@ async def requested(client: "Client", method: str, params: Any, progressed: Any)
         adapter = TypeAdapter(dict[str, Any])
         found = await session.send_request(request, adapter, progress_callback=progressed)
     if not isinstance(found, dict):
-        found = found.model_dump(mode="json", by_alias=True, exclude_none=True)
+        found = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    found.pop("_meta", None)
     return CallResult(tuple(_blocks(found)), bool(found.get("isError")), structured=found)
 
 

@@ -2,7 +2,8 @@
 
 `{ "$file" = "path" }` anywhere in a scenario stands for the content of that file. A relative path
 stays inside the scenario's folder, links followed first; who means a file elsewhere writes its
-absolute path. A `.json` file is read as JSON, any other as text.
+absolute path. A `.json` file is read as JSON, any other as text. `{ "$json" = "null" }` stands for
+the value of that JSON, as TOML has no null.
 """
 
 import json
@@ -42,6 +43,12 @@ def included(
         ]
     if not isinstance(value, dict):
         return value
+    if value.keys() == {"$json"}:
+        try:
+            return json.loads(value["$json"])
+        except (TypeError, ValueError, RecursionError):
+            complain((*where, "$json"), "is a text of JSON.")
+            return None
     if "$file" not in value:
         return {key: included(item, folder, complain, (*where, key)) for key, item in value.items()}
     try:

@@ -88,7 +88,9 @@ def misses(checks: Sequence[Expectation], outcome: CallResult) -> list[Miss]:
     for check in checks:
         if check.kind == "not":
             found += [
-                Miss(f"not {inner.kind}", inner.line, f"not {shown(inner.want)}", "that")
+                Miss(
+                    f"not {inner.kind}", inner.line, f"not {shown(inner.want)}", shown(outcome.text)
+                )
                 for inner in check.want
                 if not misses((inner,), outcome)
             ]
