@@ -15,7 +15,7 @@ from iac_scenario.filetools import FILE_TOOLS, SEARCHES
 from iac_scenario.model import ToolCall
 from iac_scenario.results import CallResult, failed, given, textual
 from iac_scenario.sandbox import Sandbox
-from iac_scenario.session import DIALOGS, Session
+from iac_scenario.session import DIALOGS, ScenarioSession
 
 _SHOWN: Final = 30_000
 """Characters of a command's output that the assistant sees, as in Claude Code."""
@@ -69,7 +69,7 @@ class Simulated:
         sandbox: Sandbox,
         bash: BashSession,
         bash_timeout: float,
-        session: Session,
+        session: ScenarioSession,
         hidden: Sequence[str] = (),
     ) -> None:
         self._sandbox = sandbox

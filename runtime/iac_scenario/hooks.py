@@ -17,7 +17,7 @@ from iac_scenario.arguments import found_in
 from iac_scenario.bash import BashLimits, run_bounded
 from iac_scenario.errors import CallError, PlayError
 from iac_scenario.model import PERMISSION_MODES, PermissionMode, PermissionRules
-from iac_scenario.session import Session
+from iac_scenario.session import ScenarioSession
 
 _MODES: Final[Mapping[str, PermissionMode]] = {
     "acceptEdits": "accept-edits", "bypassPermissions": "bypass-permissions", "dontAsk": "dont-ask",
@@ -78,7 +78,7 @@ class Hooks:
     """The hooks of a session."""
 
     def __init__(
-        self, settings: Sequence[Any], session: Session, folder: str, limit: float
+        self, settings: Sequence[Any], session: ScenarioSession, folder: str, limit: float
     ) -> None:
         off = any(isinstance(one, dict) and one.get("disableAllHooks") for one in settings)
         self._settings = [] if off else settings

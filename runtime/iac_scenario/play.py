@@ -22,7 +22,7 @@ from iac_scenario.modes import calls_of, mode_of
 from iac_scenario.permissions import hidden_from
 from iac_scenario.results import shown
 from iac_scenario.sandbox import Sandbox
-from iac_scenario.session import Session
+from iac_scenario.session import ScenarioSession
 from iac_scenario.stage import Clock, Stage
 from iac_scenario.timeouts import resolve
 from iac_scenario.verdict import Verdict
@@ -173,7 +173,7 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             guarded=lasting is not None and not trusted,
             variables=variables_of(told),
         )
-        session = Session(
+        session = ScenarioSession(
             scenario.identity, settings.config_dir, sandbox.mount, clock.now, permissions.mode
         )
         asked = scenario.execution.tools.get("AskUserQuestion")

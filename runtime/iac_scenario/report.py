@@ -36,7 +36,7 @@ li pre {{ font: 13px/1.45 ui-monospace, monospace }}
 """
 
 
-class Row(NamedTuple):
+class TimelineRow(NamedTuple):
     """A line of a timeline: seconds since the start, what it is, its text."""
 
     at: float
@@ -100,26 +100,26 @@ def _conversation(record: Recorder) -> str:
     return f"{head}\n<ol>\n{rows}\n</ol>"
 
 
-def _rows(record: Recorder) -> Iterator[Row]:
+def _rows(record: Recorder) -> Iterator[TimelineRow]:
     for prompt, events in record.prompts():
         if prompt:
-            yield Row(events[0][0], "prompt", prompt)
+            yield TimelineRow(events[0][0], "prompt", prompt)
         for at, event in events:
             match event:
                 case Said() if event.text:
-                    yield Row(at, "says", event.text)
+                    yield TimelineRow(at, "says", event.text)
                 case Called():
-                    yield Row(at, "calls", f"{event.tool} {shown(event.input)}")
+                    yield TimelineRow(at, "calls", f"{event.tool} {shown(event.input)}")
                 case Answered() if event.outcome.executed:
-                    yield Row(
+                    yield TimelineRow(
                         at, "error" if event.outcome.is_error else "result", event.outcome.text
                     )
                 case ReplyFailed():
-                    yield Row(at, "error", event.told.message)
+                    yield TimelineRow(at, "error", event.told.message)
                 case Noted():
-                    yield Row(at, "note", event.text)
+                    yield TimelineRow(at, "note", event.text)
             if said := "\n".join(missed(event)):
-                yield Row(at, "failed", said)
+                yield TimelineRow(at, "failed", said)
 
 
 def junit(records: Iterable[Recorder]) -> str:

@@ -34,7 +34,7 @@ _PLAN_WORDS: Final = (
 _REFUSED: Final = "The user does not want to proceed with this tool use."
 
 
-class Session:
+class ScenarioSession:
     """One session, from its first prompt to its last, over several runs."""
 
     def __init__(
@@ -194,11 +194,11 @@ class Session:
         )
 
 
-DIALOGS: Final[Mapping[str, Callable[[Session, Mapping[str, Any]], CallResult]]] = {
-    "TodoWrite": Session.write_todos,
-    "AskUserQuestion": Session.ask,
-    "EnterPlanMode": Session.enter_plan,
-    "ExitPlanMode": Session.exit_plan,
+DIALOGS: Final[Mapping[str, Callable[[ScenarioSession, Mapping[str, Any]], CallResult]]] = {
+    "TodoWrite": ScenarioSession.write_todos,
+    "AskUserQuestion": ScenarioSession.ask,
+    "EnterPlanMode": ScenarioSession.enter_plan,
+    "ExitPlanMode": ScenarioSession.exit_plan,
 }
 
 

@@ -29,7 +29,7 @@ from iac_scenario.model import ScenarioScript, ScriptedReply, StdioServer, ToolC
 from iac_scenario.permissions import PermissionRequest, decide
 from iac_scenario.results import CallResult, captured, failed, given, lost, misses, placed
 from iac_scenario.sandbox import Parts, Sandbox
-from iac_scenario.session import DIALOGS, Session
+from iac_scenario.session import DIALOGS, ScenarioSession
 from iac_scenario.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Stage:
     bash: BashSession
     real: "RealMcp | None"
     verdict: Verdict
-    session: Session
+    session: ScenarioSession
     hooks: Hooks
 
     def began(self) -> Iterator[Violation]:

@@ -76,7 +76,7 @@ def test_a_file_of_claudeless_loads_and_says_what_changes_nothing(make: Make) ->
     assert "case.toml:3: claude_version" in said
     assert "case.toml:13: timeouts.exit_hint_ms" in said
     assert "permission_mode: delegate" in said
-    assert "AskUserQuestion.answers" in said
+    assert scenario.execution.tools["AskUserQuestion"].answers == {"Which?": "That"}
     assert "default_model" not in said
 
 

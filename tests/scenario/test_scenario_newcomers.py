@@ -1,6 +1,5 @@
 """The first five minutes: a scenario from a server's list, reports, watching, foreign projects."""
 
-import json
 import os
 import subprocess
 import sys
@@ -42,7 +41,6 @@ def test_a_first_scenario_calls_what_the_server_lists(
     calls = {rule["response"]["tool_calls"][0]["tool"] for rule in document["responses"]}
     assert "mcp__server_program__echo" in calls
     assert run("run", "first.toml", "-p", "echo", "--allow", "unreached").status == 0
-    assert run("check", "first.toml").status == 0
     assert "is there already" in run("new", "-o", "first.toml", "x").err
     assert "No such file" in run("new", "/nowhere/at/all").err
 
@@ -52,7 +50,7 @@ def test_a_first_scenario_calls_what_the_server_lists(
     [
         ("mcp-server-time", "time"),
         ("npx -y @modelcontextprotocol/server-everything stdio", "everything"),
-        ("uvx mcp-server-git@latest --repository .", "git"),
+        ("node build/git-mcp.js --stdio", "git"),
         ("python3 src/weather.py", "weather"),
         ("http://127.0.0.1:8000/mcp", "127_0_0_1"),
     ],
@@ -107,15 +105,17 @@ def test_a_report_shows_each_conversation(
 def test_a_change_plays_it_again(make: Make, tmp_path: Path) -> None:
     path = make('prompts = ["go"]\ndefault_response = "one"\n')
     words = [sys.executable, "-m", "iac_scenario", "run", str(path), "--watch"]
-    with (tmp_path / "seen").open("w+b") as seen:
-        with subprocess.Popen(words, stdout=seen, stderr=subprocess.DEVNULL) as child:
-            for text in ("one", "two"):
-                path.write_text(f'prompts = ["go"]\ndefault_response = "{text}"\n')
-                os.utime(path, (1, len(text) + ord(text[0])))
-                while f"{text}\n" not in (tmp_path / "seen").read_text():
-                    assert child.poll() is None
-                    time.sleep(0.05)
-            child.terminate()
+    with (
+        (tmp_path / "seen").open("w+b") as seen,
+        subprocess.Popen(words, stdout=seen, stderr=subprocess.DEVNULL) as child,
+    ):
+        for text in ("one", "two"):
+            path.write_text(f'prompts = ["go"]\ndefault_response = "{text}"\n')
+            os.utime(path, (1, len(text) + ord(text[0])))
+            while f"{text}\n" not in (tmp_path / "seen").read_text():
+                assert child.poll() is None
+                time.sleep(0.05)
+        child.terminate()
 
 
 ALONE = """
@@ -144,8 +144,3 @@ def test_a_foreign_project_needs_nothing_else(make: Make, tmp_path: Path) -> Non
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "::error file=" in done.stdout
     assert "1 failed" in (tmp_path / "r.html").read_text()
-    listed = subprocess.run(
-        [sys.executable, "-m", "iac_scenario", "run", "scenarios/case.toml", "--output-format", "json"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert json.loads(listed.stdout.splitlines()[0])["type"] == "result"
