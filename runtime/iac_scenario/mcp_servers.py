@@ -216,19 +216,17 @@ class RealMcp:
 
     def unstarted(self) -> dict[str, str]:
         """Return the servers that cannot be used, and why."""
-        broken = (session for session in self._sessions.values() if session.failure)
-        return {session.name: session.unusable() for session in broken}
+        return {each.name: each.unusable() for each in self._sessions.values() if each.failure}
 
     def fault(self, call: ToolCall) -> str:
         """Return what the listings say against a call, or nothing."""
         try:
-            session, name = self._found(call.tool)
+            session, name = self._asked_server(call) if call.request else self._found(call.tool)
         except CallError as error:
             return str(error)
-        listed = session.tools.get(name)
-        if session.failure or call.send_invalid:
+        if session.failure or call.send_invalid or call.request:
             return ""
-        if listed is None:
+        if (listed := session.tools.get(name)) is None:
             return f"the server {session.name} lists no tool {name}."
         return misfit(listed.validator, call.input)
 
@@ -237,9 +235,7 @@ class RealMcp:
         try:
             session, name = self._asked_server(call) if call.request else self._found(call.tool)
             listed = None if call.request else session.tools.get(name)
-            note = (
-                "" if listed is None or call.send_invalid else misfit(listed.validator, call.input)
-            )
+            note = misfit(listed.validator, call.input) if listed and not call.send_invalid else ""
             if call.validate and note:
                 return failed(f"{name}: {note}")
             if not isinstance(call.input, dict):

@@ -67,7 +67,7 @@ async def play(
                 conversation.step(said)
             stage.places.update(kept)
             if prompts is scenario.prompts:
-                prompts = prompts[len(earlier) :]
+                prompts = scenario.prompts[len(earlier) :]
             source, number = iter(prompts), len(earlier)
             for violation in stage.began():
                 take(violation)

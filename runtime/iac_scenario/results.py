@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from iac_scenario.arguments import found_in, validator_of
@@ -165,7 +166,7 @@ def fault(kind: str, want: Any) -> str | None:
         for path in want if kind == "json_path" else want.values():
             try:
                 if kind == "json_path" or path.startswith("$"):
-                    jsonpath.compile(path)
+                    _paths().compile(path)
                 else:
                     found_in(path, "")
             except ValueError as error:
@@ -266,10 +267,28 @@ _CHECKS: Final[Mapping[str, Callable[[Any, CallResult], Told | None]]] = {
 }
 
 
-def _found(path: str, value: Any) -> list[Any]:
-    import jsonpath
+@lru_cache(maxsize=1)
+def _paths() -> Any:
+    """Return RFC 9535 with a deadline for the expressions of `match` and `search`."""
+    from jsonpath import JSONPathEnvironment
 
+    def bounded(known: Any, *, whole: bool) -> Any:
+        def call(_self: Any, value: object, pattern: object) -> bool:
+            if not isinstance(value, str) or not isinstance(pattern, str):
+                return False
+            return found_in(rf"\A(?:{pattern})\Z" if whole else pattern, value) is not None
+
+        return type("Bounded", (type(known),), {"__call__": call})()
+
+    environment = JSONPathEnvironment(strict=True)
+    functions = environment.function_extensions
+    for name in ("match", "search"):
+        functions[name] = bounded(functions[name], whole=name == "match")
+    return environment
+
+
+def _found(path: str, value: Any) -> list[Any]:
     # The library walks arrays and objects only; a bare text has no members.
     if not isinstance(value, dict | list):
         return [value] if path == "$" else []
-    return list(jsonpath.findall(path, value))
+    return list(_paths().findall(path, value))

@@ -95,6 +95,17 @@ def test_folder_and_variables_last_and_nothing_else_does(session: BashSession) -
     assert session.run("ls -d .", 20).out == b".\n"
 
 
+def test_a_hard_link_is_not_written_through(world: World) -> None:
+    os.link(world.top / "secret", world.root / "twin")
+    session = world.opened(guarded=True)
+    session.run("ln a.txt own; echo two >> own; cat a.txt > b.txt", 20)
+    assert (world.root / "b.txt").read_text() == "one\ntwo\n"
+    for line in ("echo x > twin", "ln twin more; echo x > more", "mv twin a; echo x > a"):
+        session.run(line, 20)
+    assert (world.top / "secret").read_text() == SECRET
+    assert (world.root / "twin").samefile(world.top / "secret")
+
+
 def test_a_folder_elsewhere_does_not_last(world: World) -> None:
     assert world.run("cd /usr && pwd") == (
         b"/usr\n", b"Shell cwd was reset to /box\n", 0, "",

@@ -150,10 +150,14 @@ def test_a_pattern_without_end_ends(make: Make, run: Run, monkeypatch: pytest.Mo
     path = make(f'[[responses]]\npattern = {{ type = "regex", pattern = "{CATASTROPHE}" }}\n')
     ran = run("run", path, "-p", prompt)
     assert (ran.status, "took too long" in ran.err) == (2, True), ran.err
-    expect = f'expect = {{ schema = {{ pattern = "{CATASTROPHE}" }} }}\n'
-    call = f'[[default_response.tool_calls]]\ntool = "x"\nresult = "{prompt}"\n{expect}'
-    ran = run("run", make(f'tool_execution.mode = "mock"\n{call}'), "-p", "x")
-    assert (ran.status, "no verdict" in ran.err) == (1, True), ran.err
+    for expect in (
+        f'schema = {{ properties.a = {{ pattern = "{CATASTROPHE}" }} }}',
+        f"json_path = {{ \"$[?search(@, '{CATASTROPHE}')]\" = 1 }}",
+    ):
+        call = f'tool = "x"\nresult = {{ a = "{prompt}" }}\nexpect = {{ {expect} }}\n'
+        text = f'tool_execution.mode = "mock"\n[[default_response.tool_calls]]\n{call}'
+        ran = run("run", make(text), "-p", "x")
+        assert (ran.status, "no verdict" in ran.err) == (1, True), ran.err
 
 
 def test_a_prompt_has_a_deadline(make: Make, run: Run) -> None:
