@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,26 @@ def test_a_tool_has_a_page_and_arguments_are_written_as_people_do(run) -> None:
     dangerous = run("tools", "--app", "notes", "--level", "dangerous")[1]
     assert "notes_delete" in dangerous
     assert "notes_list" not in dangerous
+
+
+def test_doctor_fixes_what_is_safe_to_fix(run, home: Path, desktop: Path) -> None:
+    run("install", "claude-desktop")
+    said = json.loads(desktop.read_text())
+    said["mcpServers"]["iac"]["command"] = "/nowhere/python"
+    desktop.write_text(json.dumps(said))
+    status, out, _ = run("doctor")
+    assert status == 1
+    assert "/nowhere/python" in out
+    status, out, _ = run("doctor", "--fix")
+    assert "fixed: iac-mcp install claude-desktop" in out
+    assert status == 0
+    assert "/nowhere/python" not in run("doctor")[1]
+
+
+@pytest.mark.parametrize("program", ["iac_gen", "iac_mcp"])
+def test_a_misspelt_command_is_told_with_the_nearest(program: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", program, "compleTion"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "Nearest: completion" in done.stderr

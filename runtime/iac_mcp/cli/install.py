@@ -1,4 +1,4 @@
-"""`iac-mcp install`, `uninstall`, `bundle`, `completion`: into clients, and out of them.
+"""`iac-mcp install`, `uninstall`, `bundle`: into clients, and out of them.
 
 Exit status: 0 done, 2 wrong usage or a file that is left as it is.
 """
@@ -186,19 +186,4 @@ def bundle(output: Path, tools: tuple[Path, ...]) -> int:
 
     size, apps = write_bundle(output, tool_folders(tools))
     click.echo(f"{output}: {apps} apps, {size // 1024} kB. Open it with Claude Desktop.")
-    return 0
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), required=False)
-def completion(shell: str | None) -> int:
-    """Print the lines that make SHELL complete commands and options (yours, if left out)."""
-    from click.shell_completion import get_completion_class
-
-    name = shell or Path(os.environ.get("SHELL", "")).name
-    kind = get_completion_class(name)
-    if kind is None:
-        raise click.UsageError("Name a shell: bash, zsh or fish.")
-    program = click.get_current_context().find_root().command
-    click.echo(kind(program, {}, "iac-mcp", "_IAC_MCP_COMPLETE").source())
     return 0

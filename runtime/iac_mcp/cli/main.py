@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from iac_base.commands import Commands
 from iac_base.errors import IacError, SetupError, ToolError, UnknownToolError
 from iac_base.text import escaped
 from iac_mcp.cli.common import ARGUMENTS, HELP, TOOLS, print_json, with_examples
@@ -54,7 +55,6 @@ _LATER: Final = {
     "audit": "audit",
     "patterns": "iac_applescript.cli_patterns",
     "bundle": "install",
-    "completion": "install",
     "doctor": "doctor",
     "install": "install",
     "plans": "plans",
@@ -67,18 +67,11 @@ _LATER: Final = {
 """Commands with a module of their own, imported when they are asked for."""
 
 
-class _Commands(click.Group):
+class _Commands(Commands):
     """A group whose commands of `_LATER` are imported when they are run or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *_LATER})
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[:1] == ["help"]:
-            args = [*args[1:], "--help"] if args[1:] else args
-        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _LATER:
@@ -98,20 +91,14 @@ def cli(verbose: bool, log_file: str | None) -> None:
 
     \b
     Examples:
+      iac-mcp setup                        everything in one command
       iac-mcp install claude-desktop       let Claude Desktop start the server
-      iac-mcp doctor                       is all as it should be?
+      iac-mcp doctor                       check the installation, suggest fixes
       iac-mcp -v call notes_count '{"element": "note"}'
     """
     from iac_base.logs import begin
 
     begin(verbose=verbose, file=log_file)
-
-
-@cli.command("help", hidden=True)
-@click.pass_context
-def show_help(ctx: click.Context) -> None:
-    """Show what there is; `help COMMAND` shows a command."""
-    click.echo(ctx.find_root().get_help())
 
 
 @cli.command()
