@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -43,7 +44,7 @@ class World:
         (top / "root_evil" / "secret").write_text(SECRET)
         self.session = self.opened()
 
-    def opened(self, **options: bool) -> BashSession:
+    def opened(self, **options: Any) -> BashSession:
         return BashSession(Sandbox(self.root, "/box"), now, limits=LIMITS, **options)
 
     def run(self, line: str, timeout: float = 20) -> BashResult:
