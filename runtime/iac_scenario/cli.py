@@ -124,7 +124,7 @@ def model(file: Path, port: int, command: tuple[str, ...]) -> None:
     from iac_scenario.model_server import run_client, serving
 
     scenario = loaded(file)
-    take, ended = taking("text", scenario, out=not command)
+    take, ended = taking("text", scenario, out=not command, served=True)
     with serving(scenario, take, port) as url:
         click.echo(f"A scripted model listens on {url}", err=True)
         status = run_client(command, url)

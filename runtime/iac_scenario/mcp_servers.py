@@ -243,15 +243,14 @@ class RealMcp:
         except CallError as error:
             return failed(str(error))
         session.side.call = call
+        outcome = failed(f"{name}: cancelled after {call.cancel_after_ms or 0:,} ms.")
         with anyio.move_on_after(
             math.inf if call.cancel_after_ms is None else call.cancel_after_ms / 1000
-        ) as scope:
+        ):
             try:
                 outcome = await self._asked(session, name, call)
             except CallError as error:
                 outcome = failed(str(error))
-        if scope.cancelled_caught:
-            outcome = failed(f"{name}: cancelled after {call.cancel_after_ms:,} ms.")
         outcome = replace(outcome, note=f"{call.tool}: {note}" if note else "")
         return await session.side.heard(call, outcome, self._late)
 
