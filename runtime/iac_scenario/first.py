@@ -11,6 +11,8 @@ from iac_scenario.model import StdioServer, public
 from iac_scenario.timeouts import resolve
 
 _STARTERS: Final = frozenset("bun bunx deno docker node npx python python3 uv uvx".split())
+_PLACES: Final = frozenset("/ app bin build cli dist index lib main run server src".split())
+"""Names of files and folders that say nothing of what a server is."""
 _HEAD: Final = """\
 # A first scenario of the server {name}: a call of each tool that it lists. Play it:
 #   iac-scenario run {file}
@@ -48,7 +50,8 @@ def server_of(words: Sequence[str]) -> tuple[str, StdioServer]:
         return public(words[0].split("/")[2].split(":")[0]), StdioServer("", url=words[0])
     plain = [word for word in words if not word.startswith("-")]
     named = plain[1:] if Path(plain[0]).name in _STARTERS and plain[1:] else plain
-    name = Path(named[0].rpartition("/")[2].partition("@")[0] or named[0]).stem
+    stems = [Path(part.partition("@")[0] or part).stem for part in reversed(Path(named[0]).parts)]
+    name = next((stem for stem in stems if stem not in _PLACES), "server")
     for part in ("mcp-server-", "server-", "mcp-"):
         name = name.removeprefix(part)
     return public(name.removesuffix("-mcp") or "server"), StdioServer(words[0], tuple(words[1:]))

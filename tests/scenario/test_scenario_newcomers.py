@@ -52,6 +52,7 @@ def test_a_first_scenario_calls_what_the_server_lists(
         ("npx -y @modelcontextprotocol/server-everything stdio", "everything"),
         ("node build/git-mcp.js --stdio", "git"),
         ("python3 src/weather.py", "weather"),
+        ("node /opt/server-everything/dist/index.js stdio", "everything"),
         ("http://127.0.0.1:8000/mcp", "127_0_0_1"),
     ],
 )
