@@ -107,6 +107,8 @@ def misfit(validator: Any, arguments: Any) -> str:
     from jsonschema.exceptions import best_match
 
     try:
+        if validator.is_valid(arguments):
+            return ""
         error = best_match(validator.iter_errors(arguments))
     except ValueError as fault:
         return f"the arguments cannot be held against the schema: {fault}"

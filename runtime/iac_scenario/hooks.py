@@ -38,6 +38,9 @@ class HookVerdict:
     notes: tuple[str, ...] = field(default=())
 
 
+_NOTHING: Final = HookVerdict()
+
+
 def read_settings(paths: Sequence[Path]) -> list[Any]:
     """Return settings files in their order. Raises PlayError."""
     found = []
@@ -80,6 +83,7 @@ class Hooks:
     def __init__(
         self, settings: Sequence[Any], session: ScenarioSession, folder: str, limit: float
     ) -> None:
+        self.given = any(_table(one, "hooks") for one in settings)
         off = any(isinstance(one, dict) and one.get("disableAllHooks") for one in settings)
         self._settings = [] if off else settings
         self._session = session
@@ -89,6 +93,8 @@ class Hooks:
 
     async def run(self, event: str, matched: str = "", /, **facts: Any) -> HookVerdict:
         """Run the hooks of an event one after another; each blocking word ends that."""
+        if not self.given:
+            return _NOTHING
         said = {
             "session_id": self._session.id, "transcript_path": str(self._session.transcript or ""),
             "cwd": self._folder, "permission_mode": self._session.mode or "default",

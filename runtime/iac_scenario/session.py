@@ -96,6 +96,8 @@ class ScenarioSession:
 
     def take(self, event: Event) -> None:
         """Record what the assistant does."""
+        if self.transcript is None:
+            return
         match event:
             case Said() if event.text:
                 self._assistant({"type": "text", "text": event.text})

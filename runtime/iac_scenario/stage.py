@@ -144,6 +144,8 @@ class Stage:
             outcome = replace(refusal, denied=True)
         else:
             outcome = await self._done(call, executor)
+            if not self.hooks.given:
+                return outcome
             facts |= {"tool_input": call.input, "tool_response": outcome.value}
             after = await self.hooks.run("PostToolUse", call.tool, **facts)
             said = (f"hook PostToolUse: {after.reason}",) if after.decision == "block" else ()
