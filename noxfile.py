@@ -168,15 +168,26 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def servers(session: nox.Session) -> None:
-    """Install the official servers that scenarios are played against (npm; needs node 20)."""
-    folder = Path.home() / ".cache" / "iac-servers"
-    folder.mkdir(parents=True, exist_ok=True)
+    """Install the official servers that scenarios are played against (needs node 20)."""
     names = ("filesystem", "everything", "memory")
-    session.run(
-        *("npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder)),
-        *(f"@modelcontextprotocol/server-{name}" for name in names),
-        external=True,
-    )
+    packages = [f"@modelcontextprotocol/server-{name}" for name in names]
+    _install(session, "iac-servers", packages, ["mcp-server-git", "mcp-server-time"])
+
+
+@nox.session
+def agents(session: nox.Session) -> None:
+    """Install the clients that scripted models are proven with (needs node 20; about 1 GB)."""
+    packages = ["@anthropic-ai/claude-code", "@openai/codex", "@google/gemini-cli"]
+    _install(session, "iac-agents", packages, ["anthropic", "openai", "claude-agent-sdk"])
+
+
+def _install(session: nox.Session, name: str, npm: "list[str]", pypi: "list[str]") -> None:
+    """Install packages of both registries into a folder of the cache."""
+    folder = str(Path.home() / ".cache" / name)
+    session.run(sys.executable, "-m", "venv", folder, external=True)
+    session.run(str(Path(folder, "bin", "pip")), "install", "-q", *pypi, external=True)
+    npm_install = ("npm", "install", "--no-audit", "--no-fund", "--prefix", folder)
+    session.run(*npm_install, *npm, external=True)
 
 
 @nox.session

@@ -60,6 +60,8 @@ def _table(name: str) -> dict[str, Any]:
         "properties": {key: _field(field) for key, field in fields.items()},
         "additionalProperties": False,
     }
+    if one_of := TABLES[name].one_of:
+        found["oneOf"] = [{"required": [key]} for key in one_of]
     return {**found, "required": required} if required else found
 
 

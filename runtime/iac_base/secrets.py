@@ -311,6 +311,23 @@ def without_secrets(value: Any, secrets: Collection[str] = ()) -> Any:
     return value
 
 
+def secrets_in(value: Any) -> set[str]:
+    """Return the secrets of a value that a name or a shape tells of, to take them out elsewhere."""
+    if isinstance(value, str):
+        spans = (*_shaped(value), *_named(value))
+        found = {value[start:end] for start, end in spans}
+    elif isinstance(value, Mapping):
+        found = set[str]()
+        for key, item in value.items():
+            secret = is_secret(str(key)) and not isinstance(item, bool | None)
+            found.update(_leaves(item) if secret else secrets_in(item))
+    elif isinstance(value, list | tuple):
+        found = set[str]().union(*map(secrets_in, value))
+    else:
+        return set()
+    return {secret for secret in found if len(secret) >= _SHORTEST_KNOWN and secret != REDACTED}
+
+
 def secrets_of(environment: Mapping[str, str]) -> set[str]:
     """Return the values of variables whose names say that they are secret."""
     return {

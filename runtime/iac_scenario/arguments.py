@@ -1,11 +1,14 @@
-"""The arguments of Claude's own tools, and one line about arguments that do not fit a schema."""
+"""The arguments of Claude's own tools, and one line about arguments that do not fit a schema.
+
+Expressions are searched with a deadline, those of schemas too: a pattern may come from anybody, and
+some take longer than anybody waits. `regex` is used for that, as `re` has no deadline and RE2 no
+lookaround; it reads Rust's spelling (`(?<name>...)`, `[[:digit:]]`, `\\z`) besides.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
-
-from iac_scenario.errors import CallError
 
 _TEXT: Final = {"type": "string"}
 _FLAG: Final = {"type": "boolean"}
@@ -19,6 +22,10 @@ def _object(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
         "required": list(required),
         "additionalProperties": False,
     }
+
+
+def _items(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    return {"type": "array", "items": _object(required, **properties)}
 
 
 BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -35,31 +42,77 @@ BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
     "Glob": _object(("pattern",), pattern=_TEXT, path=_TEXT),
     "Grep": _object(
         ("pattern",), pattern=_TEXT, path=_TEXT, glob=_TEXT, type=_TEXT, multiline=_FLAG,
-        output_mode={"enum": ["content", "files_with_matches", "count"]}, head_limit=_COUNT,
+        output_mode={"enum": ["content", "files_with_matches", "count"]},
+        head_limit=_COUNT, offset=_COUNT,
         **{"-i": _FLAG, "-n": _FLAG, "-A": _COUNT, "-B": _COUNT, "-C": _COUNT},
     ),
+    "TodoWrite": _object(("todos",), todos=_items(
+        ("content", "status"), content=_TEXT, activeForm=_TEXT,
+        status={"enum": ["pending", "in_progress", "completed"]},
+    )),
+    "AskUserQuestion": _object(("questions",), answers={"type": "object"}, questions=_items(
+        ("question",), question=_TEXT, header=_TEXT, multiSelect=_FLAG,
+        options=_items(("label",), label=_TEXT, description=_TEXT),
+    )),
+    "EnterPlanMode": _object(()),
+    "ExitPlanMode": {"type": "object"},
 }  # fmt: skip
 """Name to JSON schema, as Claude Code lists them."""
 
-READERS: Final = frozenset(("Read", "Glob", "Grep"))
-"""Those that only read."""
+READERS: Final = frozenset(
+    ("Read", "Glob", "Grep", "TodoWrite", "AskUserQuestion", "EnterPlanMode")
+)
+"""Those that change nothing but the session."""
+
+
+PATTERN_SECONDS: Final = 2
+"""How long one expression may take on one text."""
+
+
+def found_in(pattern: str, text: str) -> Any:
+    """Return where an expression is found, or None. Raises ValueError for none, and a slow one."""
+    import regex
+
+    try:
+        return regex.search(pattern, text, timeout=PATTERN_SECONDS)
+    except regex.error as error:
+        raise ValueError(f"is no regular expression: {error}.") from None
+    except TimeoutError:
+        said = f"{pattern!r} took too long: more than {PATTERN_SECONDS} s on one text."
+        raise ValueError(said) from None
+
+
+@lru_cache(maxsize=1)
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    def pattern(validator: Any, wanted: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
+        if validator.is_type(value, "string") and not found_in(wanted, value):
+            yield ValidationError(f"{value!r} does not match {wanted!r}")
+
+    return extend(  # type: ignore[no-untyped-call]
+        Draft202012Validator, {"pattern": pattern}
+    )
 
 
 @lru_cache(maxsize=64)
 def validator_of(schema: str) -> Any:
     """Return the compiled form of a JSON schema that is given as JSON."""
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(json.loads(schema))
+    return _validator()(json.loads(schema))
 
 
-def refuse_misfit(validator: Any, name: str, arguments: Any) -> None:
-    """Raise ToolError with the first thing that does not fit a compiled schema."""
-    if validator.is_valid(arguments):
-        return
+def misfit(validator: Any, arguments: Any) -> str:
+    """Return the first thing that does not fit a compiled schema, or nothing."""
     from jsonschema.exceptions import best_match
 
-    error = best_match(validator.iter_errors(arguments))
+    try:
+        if validator.is_valid(arguments):
+            return ""
+        error = best_match(validator.iter_errors(arguments))
+    except ValueError as fault:
+        return f"the arguments cannot be held against the schema: {fault}"
+    if error is None:
+        return ""
     where = error.json_path.removeprefix("$").removeprefix(".")
-    place = f"{where}: " if where else ""
-    raise CallError(f"{name}: the arguments do not fit: {place}{error.message}")
+    return f"the arguments do not fit: {f'{where}: ' if where else ''}{error.message}"

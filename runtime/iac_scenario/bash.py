@@ -3,7 +3,7 @@
 On Linux bubblewrap confines it: there are the scenario's folder (writable), the system's programs
 (read-only) and a /tmp that lasts for one call; no network, no other process, no variable of the
 caller. On a Mac a Seatbelt profile does the same as far as it can. Each call is a process group
-of its own and ends whole; the folder and the exported variables last for the session.
+of its own and ends whole; the folder and the variables last for the session.
 """
 
 import json
@@ -14,8 +14,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
@@ -60,14 +61,17 @@ class BashResult(NamedTuple):
 
 
 _SCRIPT: Final = r"""
-builtin printf 'begun\0' >&STATE; cd -- "$2" 2>/dev/null; eval "$3" 2>/dev/null;
+builtin printf 'begun\0' >&STATE; iac_name=; iac_known=;
+iac_known=$'\n'"$(builtin compgen -v)"$'\n'; cd -- "$2" 2>/dev/null; eval "$3" 2>/dev/null;
 ulimit -c 0; ulimit -f FILE; { ulimit -v MEMORY; ulimit -u PROCESSES; } 2>/dev/null;
 date() { case " $*" in *' -'[dfrs]*|*' -u'[dfrs]*|*' --'[dfs]*|*' --ref'*) command date "$@" ;;
 *) command date CLOCK "$@" ;; esac; };
-trap '{ builtin printf "%s\0" "$PWD"; builtin declare -px; } >&STATE' EXIT;
+trap '{ builtin printf "%s\0" "$PWD"; builtin declare -px; IFS=$'"' \t\n'"';
+for iac_name in $(builtin compgen -v); do [[ $iac_known == *$'"'\n'"'$iac_name$'"'\n'"'* ||
+$iac_name == BASH* ]] || builtin declare -p "$iac_name"; done; } >&STATE 2>/dev/null' EXIT;
 eval 'set --;' "$1"
 """.replace("\n", " ")
-"""Takes the command, the folder to begin in, and what the last call exported.
+"""Takes the command, the folder to begin in, and the variables of the last call.
 
 It is one line: Bash counts those of the command after it.
 What the next call needs goes into a file without a name. Only Bash inside of the confinement reads
@@ -97,6 +101,7 @@ class BashSession:
         now: The session's clock, which `date` on a line shows.
         unconfined: Run with the caller's own rights.
         guarded: Keep Git folders, start-up files and the like from being changed.
+        variables: More of the environment of each command.
     """
 
     def __init__(
@@ -107,21 +112,28 @@ class BashSession:
         unconfined: bool = False,
         guarded: bool = False,
         limits: BashLimits = _LIMITS,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._now = now
         self._unconfined = unconfined
         self._guarded = guarded and not unconfined
         self._limits = limits
+        self._variables = dict(variables or {})
         # Only bubblewrap can show the folder at another path than its own.
         self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
-        self._folder = self._home
-        self._exported = ""
+        self.folder = self._home
+        self._kept_variables = ""
+        self._ending = threading.Event()
+        self._running = threading.Lock()
         # Bash writes here-documents there; under bubblewrap each call has a /tmp of its own.
         self._scratch = TemporaryDirectory(prefix="iac-scenario-") if _ON_MAC else None
 
     def close(self) -> None:
-        """Remove what the session kept beside the sandbox."""
+        """End the call that runs, and remove what the session kept beside the sandbox."""
+        self._ending.set()
+        with self._running:
+            pass
         if self._scratch is not None:
             self._scratch.cleanup()
 
@@ -131,27 +143,27 @@ class BashSession:
             raise CallError("the command holds a NUL byte.")
         if len(command) > LONGEST:
             raise CallError(f"the command has more than {LONGEST:,} characters.")
+        with self._running:
+            return self._run(command, timeout)
+
+    def _run(self, command: str, timeout: float) -> BashResult:
         before = self._sandbox.protected() if self._guarded and not _ON_MAC else {}
         with TemporaryFile() as state:
             words = [
                 *self._confinement(list(before)),
                 *("bash", "-c", self._script(state.fileno()), "bash"),
-                *(command, self._folder, self._exported),
+                *(command, self.folder, self._kept_variables),
             ]
-            try:
-                child = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    cwd=self._sandbox.root if self._unconfined or _ON_MAC else "/",
-                    env=self._environment(),
-                    start_new_session=True,
-                    pass_fds=(state.fileno(),),
-                )
-            except OSError as error:
-                raise CallError(f"bash cannot be started: {error.strerror}.") from None
-            result = _watched(child, self._limits, timeout)
+            folder = self._sandbox.root if self._unconfined or _ON_MAC else "/"
+            result = run_bounded(
+                words,
+                folder,
+                self._environment(),
+                self._limits,
+                timeout,
+                ending=self._ending,
+                pass_fds=(state.fileno(),),
+            )
             told = self._kept(state, result)
         if self._guarded and not _ON_MAC:
             told += self._sandbox.set_aside(before)
@@ -183,16 +195,16 @@ class BashSession:
             return []
         folder, exported = (piece.decode("utf-8", "surrogateescape") for piece in left)
         if len(exported) <= LONGEST:
-            self._exported = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
-        self._folder = folder
+            self._kept_variables = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
+        self.folder = folder
         tops = (self._home, self._sandbox.root)
         if any(folder == top or folder.startswith(f"{top}/") for top in tops):
             return []
-        self._folder = self._home
+        self.folder = self._home
         return [f"Shell cwd was reset to {self._home}\n"]
 
     def _environment(self) -> dict[str, str]:
-        found = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb"}
+        found = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb", **self._variables}
         if self._unconfined:
             return {**found, "PATH": os.environ.get("PATH", os.defpath)}
         if self._scratch is not None:
@@ -264,7 +276,44 @@ def _bind(path: str) -> Sequence[str]:
     return ("--ro-bind", path, path)
 
 
-def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: float) -> BashResult:
+def run_bounded(
+    words: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    limits: BashLimits,
+    timeout: float,
+    *,
+    given: bytes = b"",
+    ending: threading.Event | None = None,
+    pass_fds: Sequence[int] = (),
+) -> BashResult:
+    """Run a program to its end or to a limit; `timeout` in seconds. Raises CallError.
+
+    `given` is its standard input. Whatever it started ends with it.
+    """
+    with TemporaryFile() as stdin:
+        stdin.write(given)
+        stdin.seek(0)
+        try:
+            child = subprocess.Popen(
+                words,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=dict(environment),
+                start_new_session=True,
+                pass_fds=pass_fds,
+            )
+        except OSError as error:
+            name = Path(words[0]).name
+            raise CallError(f"{name} cannot be started: {error.strerror}.") from None
+    return _watched(child, limits, timeout, ending or threading.Event())
+
+
+def _watched(
+    child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: float, ending: threading.Event
+) -> BashResult:
     """Read what a process prints until it has ended or passes a limit, then end all of it."""
     assert child.stdout is not None
     assert child.stderr is not None
@@ -296,7 +345,9 @@ def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: floa
                 continue
             look = time.monotonic() + _TICK
             below |= (now := _descendants(child.pid))
-            if time.monotonic() > deadline:
+            if ending.is_set():
+                stopped = "the session ended"
+            elif time.monotonic() > deadline:
                 stopped = f"it took more than {timeout:g} s"
             elif len(now) > limits.processes:
                 stopped = f"it had more than {limits.processes} processes"

@@ -1,15 +1,20 @@
 """From a checked document to the model; nothing here can fail."""
 
-from collections.abc import Mapping
-from dataclasses import fields
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from iac_base.positions import Document
 from iac_base.positions import Path as Where
 from iac_scenario import model
 
 Part = TypeVar("Part")
+ALLOW: Final = "allow_"
+"""Begins the fields that loosen what fails a run."""
+_NAME: Final = re.compile(r"\$\{(\w+)\}")
 
 
 def build(
@@ -25,19 +30,31 @@ def build(
         name=document.get("name", path.stem),
         identity=identity,
         prompts=tuple(document.get("prompts", ())),
+        prompt_lines=tuple(
+            lines.line(("prompts", index)) for index, _ in enumerate(document.get("prompts", ()))
+        ),
         rules=tuple(_rule(item, ("responses", index), lines) for index, item in enumerate(rules)),
         default=None if default is None else _reply(default, ("default_response",), lines),
         execution=_execution(document.get("tool_execution", {})),
         permissions=_permissions(document),
-        elicitations=_elicitations(document),
-        servers=servers(document.get("mcp_servers", {})),
+        elicitations=_answers(model.Elicited, document.get("elicitations", ())),
+        sampling=_answers(model.Sampled, document.get("sampling", ())),
+        roots=tuple(document.get("roots", ())),
+        servers=servers(document.get("mcp_servers", {}), lines),
     )
 
 
-def servers(table: Mapping[str, Any]) -> dict[str, model.StdioServer]:
+def servers(
+    table: Mapping[str, Any], lines: Document | None = None
+) -> dict[str, model.StdioServer]:
     """Return servers from a table of them, in the shape that Claude's `mcpServers` has too."""
     return {
-        name: _part(model.StdioServer, value, args=tuple(value.get("args", ())))
+        name: _part(
+            model.StdioServer,
+            value,
+            args=tuple(value.get("args", ())),
+            line=lines.line(("mcp_servers", name)) if lines else 0,
+        )
         for name, value in table.items()
     }
 
@@ -45,6 +62,10 @@ def servers(table: Mapping[str, Any]) -> dict[str, model.StdioServer]:
 def _part(kind: type[Part], value: Mapping[str, Any], **made: Any) -> Part:
     """Return a part of the model: what was made for it, and the fields that go in as they are."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    if "allowed" in names:
+        made["allowed"] = frozenset(
+            key.removeprefix(ALLOW) for key in value if key.startswith(ALLOW) and value[key]
+        )
     return kind(**{**{key: value[key] for key in value if key in names}, **made})
 
 
@@ -55,7 +76,13 @@ def _rule(value: dict[str, Any], where: Where, lines: Document) -> model.Respons
         **_answer(value, where, lines),
         pattern=_pattern(value["pattern"]),
         turns=tuple(
-            model.Turn(_pattern(turn["expect"]), **_answer(turn, (*where, "turns", index), lines))
+            _part(
+                model.Turn,
+                turn,
+                **_answer(turn, (*where, "turns", index), lines),
+                expect=_pattern(turn["expect"]),
+                line=lines.line((*where, "turns", index)),
+            )
             for index, turn in enumerate(value.get("turns", ()))
         ),
         line=lines.line(where),
@@ -64,7 +91,8 @@ def _rule(value: dict[str, Any], where: Where, lines: Document) -> model.Respons
 
 def _answer(value: dict[str, Any], where: Where, lines: Document) -> dict[str, Any]:
     reply = _reply(value.get("response", ""), (*where, "response"), lines)
-    return {"reply": reply, "failure": _failure(value)}
+    speaks = "response" in value or "failure" in value
+    return {"reply": reply, "failure": _failure(value), "speaks": speaks}
 
 
 def _pattern(value: dict[str, Any]) -> model.PromptPattern:
@@ -79,21 +107,46 @@ def _reply(value: str | dict[str, Any], where: Where, lines: Document) -> model.
         return model.ScriptedReply(value)
     calls = enumerate(value.get("tool_calls", ()))
     made = tuple(_call(call, (*where, "tool_calls", index), lines) for index, call in calls)
-    return _part(model.ScriptedReply, value, calls=made)
+    then = value.get("then")
+    after = None if then is None else _reply(then, (*where, "then"), lines)
+    return _in_turns(_part(model.ScriptedReply, value, calls=made, then=after))
+
+
+def _in_turns(reply: model.ScriptedReply) -> model.ScriptedReply:
+    """Let calls that need what a call before them captures follow when its result is there."""
+    names: set[str] = set()
+    for at, call in enumerate(reply.calls):
+        if names.intersection(_NAME.findall(json.dumps(call.input, default=str))):
+            rest = model.ScriptedReply(calls=reply.calls[at:], delay_ms=0, then=reply.then)
+            return replace(reply, calls=reply.calls[:at], then=_in_turns(rest))
+        names.update(call.capture)
+    return reply
 
 
 def _call(value: dict[str, Any], where: Where, lines: Document) -> model.ToolCall:
     return _part(
         model.ToolCall,
         value,
+        tool=value.get("tool") or value.get("request", ""),
         input=value.get("input", {}),
-        expect=tuple(
-            model.Expectation(kind, want, lines.line((*where, "expect", kind)))
-            for kind, want in value.get("expect", {}).items()
-        ),
+        expect=_expectations(value.get("expect", {}), (*where, "expect"), lines),
         failure=_failure(value),
-        elicitations=_elicitations(value),
+        elicitations=_answers(model.Elicited, value.get("elicitations", ())),
+        sampling=_answers(model.Sampled, value.get("sampling", ())),
         line=lines.line(where),
+    )
+
+
+def _expectations(
+    value: dict[str, Any], where: Where, lines: Document
+) -> tuple[model.Expectation, ...]:
+    return tuple(
+        model.Expectation(
+            kind,
+            _expectations(want, (*where, kind), lines) if kind == "not" else want,
+            lines.line((*where, kind)),
+        )
+        for kind, want in value.items()
     )
 
 
@@ -104,12 +157,10 @@ def _failure(value: dict[str, Any]) -> model.InjectedFailure | None:
     return model.InjectedFailure(found["type"], facts)
 
 
-def _elicitations(value: dict[str, Any]) -> tuple[model.Elicited, ...]:
+def _answers(kind: type[Part], items: Iterable[dict[str, Any]]) -> tuple[Part, ...]:
     return tuple(
-        _part(
-            model.Elicited, item, message=_pattern(item["message"]) if "message" in item else None
-        )
-        for item in value.get("elicitations", ())
+        _part(kind, item, message=_pattern(item["message"]) if "message" in item else None)
+        for item in items
     )
 
 

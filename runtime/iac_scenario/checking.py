@@ -46,6 +46,8 @@ def _table(name: str, value: dict[str, Any], path: Path, wrong: Say, ignored: Sa
     for key, field in fields.items():
         if field.required and key not in value:
             wrong(path, f"needs the field {key}.")
+    if (one_of := TABLES[name].one_of) and sum(key in value for key in one_of) != 1:
+        wrong(path, f"needs the field {' or '.join(one_of)}, and one of them only.")
 
 
 def _unknown(key: str, fields: Mapping[str, Field]) -> str:

@@ -1,41 +1,23 @@
 """`iac-scenario`: play a scenario, check one, record one.
 
-Exit status: 0 all expectations met, 1 some failed, 2 wrong usage or a broken scenario.
+Exit status: 0 passed, 1 failed or an error of the model's service, 2 a partial reply, wrong usage
+or a broken scenario.
 """
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from iac_base.distribution import DISTRIBUTION
+from iac_scenario.cli_run import FILE, MCP_CONFIG, loaded, run, taking
 from iac_scenario.conversation import prompts_of
 from iac_scenario.errors import PlayError, ScenarioError
-from iac_scenario.events import Answered, Event
-from iac_scenario.model import (
-    MODES,
-    PERMISSION_MODES,
-    Mode,
-    PermissionMode,
-    ScenarioScript,
-)
-from iac_scenario.output import FORMATS, missed
-from iac_scenario.play import PlaySettings, play
+from iac_scenario.play import PlaySettings, inspect
 from iac_scenario.reader import load
-from iac_scenario.timeouts import TIMEOUTS
-
-_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-
-
-def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command an option for every timeout."""
-    for name, timeout in reversed([*TIMEOUTS.items()]):
-        flag = f"--{name.replace('_', '-')}"
-        command = click.option(flag, name, type=click.IntRange(min=0), help=timeout.doc)(command)
-    return command
+from iac_scenario.verdict import findings
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,63 +26,57 @@ def cli() -> None:
     """Play scripted conversations against tools: mocked, simulated or real."""
 
 
-@cli.command()
-@_FILE
-@click.option("-p", "--prompt", "prompts", multiple=True, help="What the user says; repeatable.")
-@click.option("--tool-execution-mode", "mode", type=click.Choice(MODES), help="Over the file's.")
-@click.option(
-    "--sandbox-root",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of the simulated tools; a temporary one without it.",
-)
-@click.option(
-    "--allow-real-bash",
-    is_flag=True,
-    help="Let Bash change Git folders, start-up files and the like in a folder of yours too.",
-)
-@click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
-@click.option(
-    "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Servers, in Claude's JSON format.",
-)
-@click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
-@click.option(
-    "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
-)
-@_timeouts
-def run(
-    file: Path,
-    prompts: tuple[str, ...],
-    mode: Mode | None,
-    sandbox_root: Path | None,
-    allow_real_bash: bool,
-    unconfined: bool,
-    mcp_config: Path | None,
-    permission_mode: PermissionMode | None,
-    form: str,
-    **timeouts: int | None,
-) -> None:
-    """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
-    scenario = _loaded(file)
-    settings = PlaySettings(
-        mode, sandbox_root, allow_real_bash, unconfined, mcp_config, permission_mode, timeouts
-    )
-    said = prompts or scenario.prompts or _typed()
-    sys.exit(_played(scenario, said, settings, form))
+cli.add_command(run)
 
 
 @cli.command()
-@_FILE
-def check(file: Path) -> None:
-    """Read FILE and say what is wrong with it, without playing it."""
-    from iac_scenario.modes import findings
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The scenario to write.  [default: NAME.toml]",
+)
+@click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED)
+def new(output: Path | None, server: tuple[str, ...]) -> None:
+    """Write a first scenario for SERVER, a command or a URL, from what it lists.
 
-    scenario = _loaded(file)
-    for finding in findings(scenario):
-        click.echo(f"warning: {finding}", err=True)
+    Options of the command itself go after `--`. No tool is called.
+    """
+    import anyio
+
+    from iac_scenario.first import first_scenario, server_of
+
+    output = output or Path(f"{server_of(server)[0]}.toml")
+    if output.exists():
+        raise click.UsageError(f"{output} is there already; name another with -o.")
+    output.write_text(anyio.run(first_scenario, server, output), encoding="utf-8")
+    click.echo(f"{output}: written. Play it: iac-scenario run {output}")
+
+
+@cli.command()
+@FILE
+@click.option(
+    "--servers/--no-servers",
+    default=True,
+    help="Start the servers and hold the calls against their lists.",
+)
+@MCP_CONFIG
+def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
+    """Say what is wrong with FILE without playing it; no tool is called."""
+    import anyio
+
+    scenario, warnings, secrets = load(file)
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    found = [*map(str, findings(scenario)), *secrets]
+    if servers:
+        settings = PlaySettings(mcp_config=mcp_config)
+        found += map(str, anyio.run(inspect, scenario, settings))
+    for line in found:
+        click.echo(line, err=True)
     rules, prompts = len(scenario.rules), prompts_of(scenario) or ()
-    click.echo(f"{file}: {rules} rules, {len(prompts)} prompts.")
+    click.echo(f"{file}: {rules} rules, {len(prompts)} prompts, {len(found)} problems.")
+    sys.exit(1 if found else 0)
 
 
 @cli.command()
@@ -135,6 +111,63 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
     sys.exit(status)
 
 
+@cli.command()
+@FILE
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def model(file: Path, port: int, command: tuple[str, ...]) -> None:
+    """Serve FILE as a model on 127.0.0.1, for agents that talk to Anthropic, OpenAI or Gemini.
+
+    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model, and
+    the status says whether the expectations were met. Without it, serve until interrupted.
+    """
+    from iac_scenario.model_server import run_client, serving
+
+    scenario = loaded(file)
+    take, ended = taking("text", scenario, out=not command, served=True)
+    with serving(scenario, take, port) as url:
+        click.echo(f"A scripted model listens on {url}", err=True)
+        status = run_client(command, url)
+    sys.exit(ended() or status)
+
+
+@cli.command()
+@FILE
+@click.option("--name", help="Only the tools that clients call mcp__NAME__…")
+@click.option("--port", type=click.IntRange(0, 65535), help="Serve on 127.0.0.1 over HTTP.")
+def server(file: Path, name: str | None, port: int | None) -> None:
+    """Serve the mock tools of FILE as a server of MCP, over stdio."""
+    from iac_scenario.mock_server import serve
+
+    serve(loaded(file), name, port)
+
+
+@cli.command()
+@click.argument("contract", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--mcp-config",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    required=True,
+    help="The servers, in Claude's JSON format.",
+)
+@click.option("--update", is_flag=True, help="Write CONTRACT anew.")
+def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
+    """Write what servers offer to CONTRACT, or say what changed since it was written.
+
+    The status is 1 where a change breaks callers.
+    """
+    import anyio
+
+    from iac_scenario.contract import compared, taken
+
+    found = anyio.run(taken, mcp_config)
+    status = 0
+    for change in compared(contract, found, update=update):
+        click.echo(change)
+        status = status or int(change.breaks and not update)
+    sys.exit(status)
+
+
 @cli.command(hidden=True)
 @click.argument("log", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -145,45 +178,6 @@ def proxy(log: Path, command: tuple[str, ...]) -> None:
     sys.exit(pass_on(command, log))
 
 
-def _played(
-    scenario: ScenarioScript, prompts: Iterable[str], settings: PlaySettings, form: str
-) -> int:
-    import anyio
-
-    printer = FORMATS[form](scenario.identity)
-    answers: list[Answered] = []
-
-    def take(event: Event) -> None:
-        for line in printer.lines(event):
-            click.echo(line)
-        for line in missed(event):
-            click.echo(line, err=True)
-        if isinstance(event, Answered):
-            answers.append(event)
-
-    anyio.run(play, scenario, prompts, settings, take)
-    unmet = sum(len(answer.misses) for answer in answers)
-    if checks := sum(answer.checks for answer in answers):
-        said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
-        click.echo(said, err=True)
-    return 1 if unmet else 0
-
-
-def _typed() -> Iterator[str]:
-    """Yield the lines of standard input; empty ones are no prompts."""
-    for line in sys.stdin.buffer:
-        if prompt := line.decode("utf-8", "replace").rstrip("\r\n"):
-            yield prompt
-
-
-def _loaded(file: Path) -> ScenarioScript:
-    scenario, warnings = load(file)
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
-    return scenario
-
-
-# A group without a command shows its help; before click 8.2 that was no error.
 _HELP: Final[tuple[type[Exception], ...]] = tuple(
     filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
 )

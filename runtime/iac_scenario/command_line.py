@@ -9,7 +9,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 LONGEST: Final = 100_000
@@ -27,6 +26,14 @@ class CommandWord(NamedTuple):
     grows: bool = False
 
 
+class SeenCommand(NamedTuple):
+    """A command without its wrappers, as it was written, and its redirections with their files."""
+
+    words: list[CommandWord]
+    written: list[CommandWord]
+    targets: list[tuple[str, CommandWord]]
+
+
 _PIECES: Final = r"""(?:
     '[^']*'
   | \\[^\n]
@@ -40,7 +47,7 @@ _TOKEN: Final = re.compile(
   | (?P<comment>\#[^\n]*)
   | (?P<here>[0-9]*<<(?!<)(?P<tabs>-?)[ \t]*(?P<end>{_PIECES}))
   | (?P<redirect>[0-9]*(?:>>|>&|>\||<<<|<&|<>|[<>])|&>>?)
-  | (?P<operator>&&|\|\||\|&|[;|\n])
+  | (?P<operator>&&|\|\||\|&|[;|&\n])
   | (?P<word>{_PIECES})
     """,
     re.VERBOSE | re.DOTALL,
@@ -55,6 +62,11 @@ _RUNNERS: Final = frozenset(
     " ionice mapfile nice nohup parallel pkexec prlimit readarray runuser script setpriv setsid"
     " source stdbuf strace su sudo taskset time timeout trap unshare watch".split()
 )
+_WRAPPERS: Final = {
+    "timeout": "ks", "nice": "n", "stdbuf": "ioe",
+    **dict.fromkeys(("builtin", "command", "nohup", "time"), ""),
+}  # fmt: skip
+"""Commands that rules look through, and the letters of their options that have a value."""
 """Words of Bash's grammar, and commands that run what their words say."""
 _SHELLS: Final = frozenset(("ash", "bash", "dash", "ksh", "rbash", "sh", "zsh"))
 _RECKONERS: Final = frozenset(
@@ -69,44 +81,70 @@ _XARGS_OPTION: Final = re.compile(
 
 
 def commands_of(line: str) -> list[list[CommandWord]]:
-    """Return the words of every command that a line runs; what xargs runs is one of its own.
+    """Return the words of every command that a line runs. Raises UnclearLineError."""
+    return [seen.words for seen in seen_in(line)]
 
-    Redirections are left out. Raises UnclearLineError.
+
+def seen_in(line: str) -> list[SeenCommand]:
+    """Return every command that a line runs; what an xargs with options runs is one of its own.
+
+    Raises UnclearLineError.
     """
     if len(line) > LONGEST:
         raise UnclearLineError(f"the line has more than {LONGEST:,} characters")
     if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in line):
         raise UnclearLineError("the line holds control characters")
     found = []
-    for words in _simple(line):
-        _refuse_hidden(words)
-        found.append(words)
-        if words[0].text == "xargs" and (inner := _run_by_xargs(words)):
-            _refuse_hidden(inner)
-            found.append(inner)
+    for written, targets in _simple(line):
+        words = _unwrapped(written)
+        inner = _run_by_xargs(words) if words[0].text == "xargs" else []
+        if inner and not words[1].text.startswith("-"):
+            words, inner = _unwrapped(inner), []
+        for each, files in ((words, targets), (_unwrapped(inner), [])):
+            if each:
+                _refuse_hidden(each)
+                found.append(SeenCommand(each, written, files))
     return found
 
 
-def _simple(line: str) -> Iterator[list[CommandWord]]:
-    """Yield the commands between the operators of a line."""
+def _unwrapped(words: list[CommandWord]) -> list[CommandWord]:
+    """Return what `timeout`, `nice` and the like run. Raises UnclearLineError."""
+    while words and (valued := _WRAPPERS.get(words[0].text)) is not None:
+        name, at = words[0].text, 1
+        while at < len(words) and (option := words[at].text).startswith("-"):
+            if len(option) < 2 or option[1] not in valued:
+                raise UnclearLineError(f"{name} {option} is not looked into")
+            at += 1 + (len(option) == 2)
+        rest = words[at + (name == "timeout") :]
+        if not rest or any(word.grows for word in words[1:at]):
+            return words
+        words = rest
+    return words
+
+
+def _simple(line: str) -> Iterator[tuple[list[CommandWord], list[tuple[str, CommandWord]]]]:
+    """Yield the commands between the operators of a line, with their redirections."""
     words: list[CommandWord] = []
+    targets: list[tuple[str, CommandWord]] = []
     empty, joined, wants_name = True, False, ""
     for kind, text in [*_tokens(line), ("operator", ";")]:
         if wants_name and kind != "word":
             raise UnclearLineError(f"a name is missing after {wants_name}")
         if kind == "word":
             # A `!` before a command turns its status around.
-            if not wants_name and (words or text != "!"):
+            if wants_name:
+                targets.append((wants_name, _unquoted(text)))
+            elif words or text != "!":
                 words.append(_unquoted(text))
             wants_name, empty = "", False
         elif kind in ("redirect", "here"):
             wants_name, empty = text if kind == "redirect" else "", False
-        elif empty and not (text in ";\n" and not joined) and text != "\n":
+        elif empty and not (text in ";\n&" and not joined) and text != "\n":
             raise UnclearLineError(f"a command is missing before {text}")
         elif not empty:
-            if words:
-                yield words
-            words, empty, joined = [], True, text not in ";\n"
+            if words or targets:
+                yield words or [CommandWord(":")], targets
+            words, targets, empty, joined = [], [], True, text not in ";\n&"
 
 
 def _tokens(line: str) -> Iterator[tuple[str, str]]:
@@ -205,6 +243,35 @@ def suspects(line: str) -> Iterator[str]:
             yield from (" ".join(words[at : at + 100]) for at in range(len(words)))
 
 
+_READERS: Final = frozenset(
+    "awk base64 cat cmp comm cut diff egrep fgrep file fold grep gawk head hexdump join less md5sum"
+    " more nl od paste rev sed sha1sum sha256sum sort stat strings tac tail uniq wc xxd".split()
+)
+MOVERS: Final = frozenset("cp ln mkdir mv rm rmdir touch".split())
+_WRITERS: Final = MOVERS | frozenset("chmod chown install sed tee truncate".split())
+
+
+def touched_by(seen: SeenCommand) -> Iterator[tuple[str, CommandWord]]:
+    """Yield the files that a command opens, as far as its words say it: `Read` or `Edit`, a path.
+
+    Of the commands that are known to read or write the files they name, and of redirections.
+    """
+    for sign, word in seen.targets:
+        copied = sign.endswith("&") and re.fullmatch(r"\d+-?|-", word.text)
+        if not copied and sign != "<<<" and word.text != "/dev/null":
+            if sign != "<":
+                yield "Edit", word
+            if "<" in sign:
+                yield "Read", word
+    name = seen.words[0].text.rpartition("/")[2]
+    for word in seen.words[1:]:
+        if not word.text.startswith("-"):
+            if name in _READERS or name in ("cp", "mv"):
+                yield "Read", word
+            if name in _WRITERS:
+                yield "Edit", word
+
+
 _ONLY_READ: Final = frozenset(
     ": [ [[ basename cat cd cmp cut date diff dirname echo egrep exit false fgrep grep head ls"
     " printf pwd seq tac tail test tr true wc xargs".split()
@@ -223,13 +290,13 @@ def only_reads(line: str) -> bool:
     if ">" in line:
         return False
     try:
-        commands = commands_of(line)
+        commands = seen_in(line)
     except UnclearLineError:
         return False
-    return all(map(_reads, commands)) and not any(
+    return all(
         # What xargs reads may be an option of the command that it runs.
-        before[0].text == "xargs" and words[0].text in _PICKY
-        for before, words in pairwise(commands)
+        _reads(words) and not (words[0].text in _PICKY and written[0].text == "xargs")
+        for words, written, _ in commands
     )
 
 

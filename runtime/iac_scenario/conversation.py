@@ -1,35 +1,28 @@
 """Which reply a prompt gets: patterns, rules in order, the turn that is due."""
 
+import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fnmatch import translate
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from iac_scenario.arguments import found_in
+from iac_scenario.errors import PlayError
 from iac_scenario.model import (
     InjectedFailure,
     PromptPattern,
+    ResponseRule,
     ScenarioScript,
     ScriptedReply,
+    SessionIdentity,
     Turn,
 )
 
 Matcher = Callable[[str], bool]
 
-_RUSTS_OWN: Final = re.compile(
-    r"(?s)(?P<escaped>\\.)|(?P<group>\(\?<(?=[A-Za-z_]))"
-    r"|(?P<set>\[\^?\]?(?:\\.|\[:\w+:\]|[^]\\])*\])"
-)
-_CLASSES: Final = {
-    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z",
-    "space": r"\s", "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9A-Fa-f",
-    "print": r"\x20-\x7e", "graph": r"\x21-\x7e", "cntrl": r"\x00-\x1f\x7f",
-}  # fmt: skip
-"""What stands inside a Python set for a class of POSIX: letters and digits of ASCII."""
-_CLASS: Final = re.compile(r"(?s)\\.|\[:(\w+):\]|\[")
-
 
 def matcher(pattern: PromptPattern) -> Matcher:
-    """Return the test of a pattern. Raises re.error for a regular expression that is none."""
+    """Return the test of a pattern. Raises ValueError for a regular expression that is none."""
     text = pattern.text
     if pattern.kind == "exact":
         return lambda prompt: prompt == text
@@ -40,65 +33,67 @@ def matcher(pattern: PromptPattern) -> Matcher:
     if pattern.kind == "glob":
         whole = re.compile(translate(text)).match
         return lambda prompt: whole(prompt) is not None
-    search = re.compile(_as_python(text)).search
-    return lambda prompt: search(prompt) is not None
+    found_in(text, "")  # Says now what is wrong with it.
+
+    def search(prompt: str) -> bool:
+        try:
+            return found_in(text, prompt) is not None
+        except ValueError as error:
+            raise PlayError(f"The pattern {error}") from None
+
+    return search
 
 
-def _as_python(text: str) -> str:
-    """Return an expression with what Rust, which claudeless reads them by, writes otherwise.
-
-    Groups `(?<name>…)`, classes `[[:digit:]]`, and the end `\\z`; the rest is the same, or no
-    expression for Python either.
-    """
-
-    def piece(found: re.Match[str]) -> str:
-        if found["group"]:
-            return "(?P<"
-        if found["set"]:
-            return "[" + _CLASS.sub(_in_set, found["set"][1:])
-        return r"\Z" if found[0] == r"\z" else found[0]
-
-    return _RUSTS_OWN.sub(piece, text)
-
-
-def _in_set(found: re.Match[str]) -> str:
-    if found[1] in _CLASSES:
-        return _CLASSES[found[1]]
-    return rf"\[{found[0][1:]}" if found[0].startswith("[") else found[0]
+def call_id(identity: SessionIdentity, prompt: int, position: int) -> str:
+    """Return the id of a call: the same in every run."""
+    text = f"{identity.session_id}\n{identity.seed}\n{prompt}\n{position}"
+    return f"toolu_01{hashlib.sha256(text.encode()).hexdigest()[:22]}"
 
 
 class NextReply(NamedTuple):
-    """What a prompt leads to."""
+    """What a prompt leads to; `matched` is False where only an empty text is left to say."""
 
     reply: ScriptedReply
     failure: InjectedFailure | None = None
+    matched: bool = True
+    line: int = 0
 
 
 class Conversation:
     """The state of one session."""
 
     def __init__(self, scenario: ScenarioScript) -> None:
-        self._default = scenario.default or ScriptedReply()
+        self._default = scenario.default
         self._rules = [
             (rule, matcher(rule.pattern), [(matcher(turn.expect), turn) for turn in rule.turns])
             for rule in scenario.rules
         ]
         self._counts = [0] * len(self._rules)
         self._due: list[tuple[Matcher, Turn]] = []
+        self._turned: set[int] = set()
 
     def step(self, prompt: str) -> NextReply:
-        """Return the reply to a prompt, and remember that it was given."""
+        """Return the reply to a prompt, and remember that it was given. Raises PlayError."""
         if self._due and self._due[0][0](prompt):
             (_, turn), *self._due = self._due
-            return NextReply(turn.reply, turn.failure)
+            self._turned.add(id(turn))
+            return NextReply(turn.reply, turn.failure, line=turn.line)
         self._due = []
         for number, (rule, matches, turns) in enumerate(self._rules):
             free = rule.max_matches is None or self._counts[number] < rule.max_matches
             if free and matches(prompt):
                 self._counts[number] += 1
                 self._due = turns
-                return NextReply(rule.reply, rule.failure)
-        return NextReply(self._default)
+                return NextReply(rule.reply, rule.failure, line=rule.line)
+        return NextReply(self._default or ScriptedReply(), matched=self._default is not None)
+
+    def unreached(self) -> Iterator[ResponseRule | Turn]:
+        """Yield the rules that no prompt has reached, and the turns of those that one has."""
+        for count, (rule, _, _) in zip(self._counts, self._rules, strict=True):
+            if not count:
+                yield rule
+            else:
+                yield from (turn for turn in rule.turns if id(turn) not in self._turned)
 
 
 def prompts_of(scenario: ScenarioScript) -> tuple[str, ...] | None:

@@ -88,4 +88,24 @@ class Ended:
     usage: Mapping[str, int]
 
 
-Event: TypeAlias = Said | Called | Answered | ReplyFailed | Ended
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What fails a run besides a missed expectation; `line` 0 is nowhere in the file."""
+
+    kind: str
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"FAILED {self.file}{f':{self.line}' if self.line else ''}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something to know that fails nothing."""
+
+    text: str
+
+
+Event: TypeAlias = Said | Called | Answered | ReplyFailed | Ended | Violation | Noted

@@ -1,19 +1,21 @@
 """What carries calls out: nothing, the scenario's own results, or tools on a sandbox's files."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Protocol
 
 import anyio.to_thread
 
-from iac_scenario.arguments import BUILT_IN, READERS, refuse_misfit, validator_of
+from iac_scenario.arguments import BUILT_IN, READERS, misfit, validator_of
 from iac_scenario.bash import BashSession
 from iac_scenario.command_line import only_reads
 from iac_scenario.errors import CallError
-from iac_scenario.filetools import FILE_TOOLS
+from iac_scenario.filetools import FILE_TOOLS, SEARCHES
 from iac_scenario.model import ToolCall
 from iac_scenario.results import CallResult, failed, given, textual
 from iac_scenario.sandbox import Sandbox
+from iac_scenario.session import DIALOGS, ScenarioSession
 
 _SHOWN: Final = 30_000
 """Characters of a command's output that the assistant sees, as in Claude Code."""
@@ -62,8 +64,17 @@ class Disabled:
 class Simulated:
     """Bash, Read, Write, Edit, Glob and Grep inside one sandbox."""
 
-    def __init__(self, sandbox: Sandbox, bash: BashSession, bash_timeout: float) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        bash: BashSession,
+        bash_timeout: float,
+        session: ScenarioSession,
+        hidden: Sequence[str] = (),
+    ) -> None:
         self._sandbox = sandbox
+        self._session = session
+        self._hidden = hidden
         self._bash = bash
         self._bash_timeout = bash_timeout
 
@@ -79,10 +90,16 @@ class Simulated:
             if call.tool not in BUILT_IN:
                 known = ", ".join(BUILT_IN)
                 raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
-            refuse_misfit(validator_of(json.dumps(BUILT_IN[call.tool])), call.tool, call.input)
-            if call.tool != "Bash":
+            if said := misfit(validator_of(json.dumps(BUILT_IN[call.tool])), call.input):
+                raise CallError(f"{call.tool}: {said}")
+            if call.tool in DIALOGS:
+                return DIALOGS[call.tool](self._session, call.input)
+            if call.tool in FILE_TOOLS:
                 return FILE_TOOLS[call.tool](self._sandbox, call.input)
-            return await anyio.to_thread.run_sync(self._in_bash, call.input)
+            work: Callable[[Any], CallResult] = self._in_bash
+            if call.tool in SEARCHES:
+                work = partial(SEARCHES[call.tool], self._sandbox, hidden=self._hidden)
+            return await anyio.to_thread.run_sync(work, call.input, abandon_on_cancel=True)
         except CallError as error:
             return failed(str(error))
 

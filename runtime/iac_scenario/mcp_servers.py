@@ -1,26 +1,29 @@
-"""Real servers over stdio, through the client of the `mcp` SDK."""
+"""Real servers, over stdio or Streamable HTTP, through the client of the `mcp` SDK."""
 
+import json
 import logging
 import math
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
-from jsonschema import Draft202012Validator
+import anyio.abc
 
-from iac_scenario.arguments import refuse_misfit
-from iac_scenario.conversation import matcher
-from iac_scenario.errors import CallError
-from iac_scenario.model import Elicited, StdioServer, ToolCall, public
+from iac_scenario.arguments import misfit, validator_of
+from iac_scenario.counterpart import Answering, Counterpart, listen, listens, requested
+from iac_scenario.errors import CallError, PlayError
+from iac_scenario.mcp_config import replaced
+from iac_scenario.model import ScenarioScript, StdioServer, ToolCall, public
+from iac_scenario.modes import calls_of
 from iac_scenario.results import NOT_GIVEN, CallResult, failed
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
-    from mcp.client.session import ElicitationFnT
 
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""
@@ -46,7 +49,7 @@ class ServerConnection:
     """
 
     def __init__(
-        self, name: str, server: StdioServer, protocol: str, timeouts: Mapping[str, int]
+        self, name: str, server: StdioServer, answering: Answering, timeouts: Mapping[str, int]
     ) -> None:
         self.name = name
         self.prefix = f"mcp__{public(name)}__"
@@ -54,10 +57,11 @@ class ServerConnection:
         self.tools: Mapping[str, Listed] = {}
         self.own_names: Mapping[str, str] = {}
         self.client: Client | None = None
-        self.answers: tuple[Elicited, ...] = ()
         self.ready = anyio.Event()
         self._server = server
-        self._protocol = protocol
+        self.side = Counterpart(answering)
+        self.streams: anyio.abc.TaskGroup | None = None
+        self._log_level = answering.log_level
         self._start = timeouts["mcp_start_timeout_ms"] / 1000
         self._call = timeouts["mcp_timeout_ms"] / 1000
         self._stop = anyio.Event()
@@ -68,13 +72,15 @@ class ServerConnection:
         deadline = anyio.current_time() + self._start
         try:
             with anyio.CancelScope(deadline=deadline) as scope:
-                async with self._connected() as client:
+                async with self._connected() as client, anyio.create_task_group() as streams:
                     self.tools = await _listed(client)
                     self.own_names = {public(tool): tool for tool in self.tools}
+                    await self._ask_for_logs(client)
                     scope.deadline = math.inf
-                    self.client = client
+                    self.client, self.streams = client, streams
                     self.ready.set()
                     await self._stop.wait()
+                    streams.cancel_scope.cancel()
             if scope.cancelled_caught:
                 self.failure = f"did not start within {self._start:g} s"
         # Whatever a foreign server provokes is that server's failure, never the run's.
@@ -103,31 +109,54 @@ class ServerConnection:
         from mcp import Client
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
+        options = {**self.side.options(), "read_timeout_seconds": self._call}
+        if self._server.url:
+            return Client(_over_http(self._server), **options)
         parameters = StdioServerParameters(
             command=self._server.command,
             args=list(self._server.args),
             env=dict(self._server.env),
             cwd=self._server.cwd,
         )
-        return Client(
-            stdio_client(parameters, errlog=self._errors),  # type: ignore[arg-type]
-            mode=self._protocol,
-            elicitation_callback=self._elicited(),
-            read_timeout_seconds=self._call,
-        )
+        return Client(stdio_client(parameters, errlog=self._errors), **options)  # type: ignore[arg-type]
 
-    def _elicited(self) -> "ElicitationFnT":
-        from mcp_types import ElicitResult
+    async def _ask_for_logs(self, client: "Client") -> None:
+        """Say in the old era from which level on; in the new one each request says it."""
+        if self._log_level and client.server_capabilities.logging and not is_modern(client):
+            params = {"level": self._log_level}
+            await requested(client, "logging/setLevel", params, None)
 
-        async def answer(context: Any, params: "mcp_types.ElicitRequestParams") -> ElicitResult:  # noqa: ARG001
-            for given in self.answers:
-                if given.message is None or matcher(given.message)(params.message):
-                    content = dict(given.content or {}) if given.action == "accept" else None
-                    return ElicitResult(action=given.action, content=content)
-            # What `claude -p` does, where nobody can be asked.
-            return ElicitResult(action="cancel")
 
-        return answer
+def is_modern(client: "Client") -> bool:
+    """Whether the connection has the protocol without a handshake."""
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+@asynccontextmanager
+async def _over_http(server: StdioServer) -> AsyncIterator[Any]:
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    async with (
+        create_mcp_http_client(headers=dict(server.headers)) as http,
+        streamable_http_client(server.url, http_client=http) as streams,
+    ):
+        yield streams
+
+
+async def pages(client: "Client", method: str, field: str) -> list[dict[str, Any]]:
+    """Return the entries of a list of the server, of all its pages."""
+    found: list[dict[str, Any]] = []
+    params: dict[str, Any] = {}
+    for _ in range(_PAGES):
+        page = (await requested(client, method, params, None)).structured
+        found += page.get(field, ())
+        params = {"cursor": page.get("nextCursor")}
+        if params["cursor"] is None:
+            break
+    return found
 
 
 async def _listed(client: "Client") -> dict[str, Listed]:
@@ -138,7 +167,7 @@ async def _listed(client: "Client") -> dict[str, Listed]:
         for tool in page.tools:
             hints = tool.annotations
             reads = hints is not None and hints.read_only_hint is True
-            found[tool.name] = Listed(Draft202012Validator(tool.input_schema), reads)
+            found[tool.name] = Listed(validator_of(json.dumps(tool.input_schema)), reads)
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -160,15 +189,16 @@ class RealMcp:
     def __init__(
         self,
         sessions: Mapping[str, ServerConnection],
-        elicitations: Sequence[Elicited],
-        timeout_ms: int,
+        timeouts: Mapping[str, int],
     ) -> None:
         self._sessions = sessions
-        self._elicitations = tuple(elicitations)
-        self._timeout_ms = timeout_ms
+        self._timeout_ms = timeouts["mcp_timeout_ms"]
+        self._late = timeouts["notification_timeout_ms"] / 1000
 
     def reads(self, call: ToolCall) -> bool:
-        """What the server's listing says."""
+        """What the server's listing says; requests of the protocol act through tools only."""
+        if call.request:
+            return call.request != "tools/call"
         try:
             session, name = self._found(call.tool)
         except CallError:
@@ -184,31 +214,81 @@ class RealMcp:
             return tool
         return f"{session.prefix}{public(name)}"
 
+    def unstarted(self) -> dict[str, str]:
+        """Return the servers that cannot be used, and why."""
+        return {each.name: each.unusable() for each in self._sessions.values() if each.failure}
+
+    def fault(self, call: ToolCall) -> str:
+        """Return what the listings say against a call, or nothing."""
+        try:
+            session, name = self._asked_server(call) if call.request else self._found(call.tool)
+        except CallError as error:
+            return str(error)
+        if session.failure or call.send_invalid or call.request:
+            return ""
+        if (listed := session.tools.get(name)) is None:
+            return f"the server {session.name} lists no tool {name}."
+        return misfit(listed.validator, call.input)
+
     async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments against the listing, then ask the server."""
         try:
-            session, name = self._found(call.tool)
-            listed = session.tools.get(name)
-            if listed is not None:
-                refuse_misfit(listed.validator, name, call.input)
-            elif not isinstance(call.input, dict):
+            session, name = self._asked_server(call) if call.request else self._found(call.tool)
+            listed = None if call.request else session.tools.get(name)
+            note = misfit(listed.validator, call.input) if listed and not call.send_invalid else ""
+            if call.validate and note:
+                return failed(f"{name}: {note}")
+            if not isinstance(call.input, dict):
                 raise CallError(f"{name}: the arguments must be a table.")
-            session.answers = call.elicitations + self._elicitations
-            return await self._asked(session, name, call.input)
         except CallError as error:
             return failed(str(error))
+        session.side.call = call
+        outcome = failed(f"{name}: cancelled after {call.cancel_after_ms or 0:,} ms.")
+        with anyio.move_on_after(
+            math.inf if call.cancel_after_ms is None else call.cancel_after_ms / 1000
+        ):
+            try:
+                outcome = await self._asked(session, name, call)
+            except CallError as error:
+                outcome = failed(str(error))
+        outcome = replace(outcome, note=f"{call.tool}: {note}" if note else "")
+        return await session.side.heard(call, outcome, self._late)
 
-    async def _asked(
-        self, session: ServerConnection, name: str, arguments: dict[str, Any]
-    ) -> CallResult:
+    def clients(self) -> "dict[str, Client]":
+        """Return the clients of all servers. Raises PlayError for one that cannot be used."""
+        found = {}
+        for name, session in self._sessions.items():
+            if session.client is None:
+                raise PlayError(session.unusable())
+            found[name] = session.client
+        return found
+
+    def _asked_server(self, call: ToolCall) -> tuple[ServerConnection, str]:
+        """Return the server of a request."""
+        found = self._sessions.get(call.server)
+        if not call.server and len(self._sessions) == 1:
+            found = next(iter(self._sessions.values()))
+        if found is None:
+            known = ", ".join(self._sessions) or "none"
+            raise CallError(f"{call.request}: name its server. Servers: {known}.")
+        return found, call.request
+
+    async def _asked(self, session: ServerConnection, name: str, call: ToolCall) -> CallResult:
         import mcp_types as types
         from mcp.shared.exceptions import MCPError
 
-        if session.client is None:
+        client, heard = session.client, session.side.progressed
+        if client is None or session.streams is None:
             raise CallError(session.unusable())
         try:
             # Its time limit was given to the client; it holds for each round of a call.
-            result = await session.client.call_tool(name, arguments)
+            if not call.request:
+                result = await client.call_tool(name, call.input, progress_callback=heard)
+            elif listens(call.request, modern=is_modern(client)):
+                await session.streams.start(listen, client, call.input)
+                return CallResult((), structured={})
+            else:
+                return await requested(client, call.request, call.input, heard)
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
                 limit = f"{self._timeout_ms:,} ms"
@@ -217,7 +297,7 @@ class RealMcp:
                 ) from None
             if error.code == types.CONNECTION_CLOSED:
                 raise CallError(session.unusable()) from None
-            raise CallError(f"MCP error {error.code}: {error.message}") from None
+            return protocol_error(error.error)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
             raise CallError(session.unusable()) from None
         # The answer did not fit the protocol, or not the schema that the server listed.
@@ -260,6 +340,13 @@ class RealMcp:
         return session, session.own_names.get(name, name)
 
 
+def protocol_error(error: "mcp_types.ErrorData") -> CallResult:
+    """Return an error of the protocol as a result, its value the error itself."""
+    said = error.model_dump(mode="json", by_alias=True, exclude_none=True)
+    text = f"MCP error {error.code}: {error.message}"
+    return CallResult(({"type": "text", "text": text},), is_error=True, structured=said)
+
+
 def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
     structured = result.structured_content
     return CallResult(
@@ -274,16 +361,27 @@ def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
     )
 
 
+def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> Answering:
+    """Return how a scenario meets its servers."""
+    return Answering(
+        scenario.execution.protocol,
+        scenario.elicitations,
+        scenario.sampling,
+        tuple(replaced(list(scenario.roots), places)),
+        scenario.execution.log_level,
+        samples=any(call.sampling for call in calls_of(scenario)),
+    )
+
+
 @asynccontextmanager
 async def connected(
     servers: Mapping[str, StdioServer],
-    protocol: str,
+    answering: Answering,
     timeouts: Mapping[str, int],
-    elicitations: Sequence[Elicited],
 ) -> AsyncIterator[RealMcp]:
     """Start all servers at once and shut them down at the end; one that fails stops no other."""
     sessions = {
-        name: ServerConnection(name, server, protocol, timeouts) for name, server in servers.items()
+        name: ServerConnection(name, each, answering, timeouts) for name, each in servers.items()
     }
     try:
         async with anyio.create_task_group() as group:
@@ -292,7 +390,7 @@ async def connected(
             for session in sessions.values():
                 await session.ready.wait()
             try:
-                yield RealMcp(sessions, elicitations, timeouts["mcp_timeout_ms"])
+                yield RealMcp(sessions, timeouts)
             finally:
                 for session in sessions.values():
                     session.stop()

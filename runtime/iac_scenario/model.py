@@ -36,7 +36,7 @@ class InjectedFailure:
 class Expectation:
     """One expectation on a result: its kind, what is wanted, the line it stands on."""
 
-    kind: Literal["equals", "contains", "json_path", "is_error", "schema"]
+    kind: str
     want: Any
     line: int = 0
 
@@ -51,8 +51,21 @@ class Elicited:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampled:
+    """What a model says to a server that asks; None as pattern answers any request."""
+
+    text: str = ""
+    error: str | None = None
+    message: PromptPattern | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the assistant makes; `result` is None where the file gives none."""
+    """A call that the assistant makes; `result` is None where the file gives none.
+
+    With `validate`, arguments that do not fit are refused here; `send_invalid` sends any unnoted.
+    With `request` it is that request of the protocol instead, and `tool` names it too.
+    """
 
     tool: str
     input: Any
@@ -60,28 +73,47 @@ class ToolCall:
     error: str | None = None
     expect: tuple[Expectation, ...] = ()
     failure: InjectedFailure | None = None
+    capture: Mapping[str, str] = field(default_factory=dict)
+    cancel_after_ms: int | None = None
     elicitations: tuple[Elicited, ...] = ()
+    sampling: tuple[Sampled, ...] = ()
+    request: str = ""
+    server: str = ""
     approve: bool | None = None
+    send_invalid: bool = False
+    validate: bool = False
+    allowed: frozenset[str] = frozenset()
     line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """What the assistant answers: a text, then calls in order; `delay_ms` before all of it."""
+    """What the assistant answers: a text, calls in order, and what it says then.
+
+    `delay_ms` comes before all of it.
+    """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
     delay_ms: int | None = None
+    allowed: frozenset[str] = frozenset()
+    then: "ScriptedReply | None" = None
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A later step of a conversation: the prompt that it waits for and what it answers."""
+    """A later step of a conversation: the prompt that it waits for and what it answers.
+
+    `speaks` is False where the file gives neither a response nor a failure.
+    """
 
     expect: PromptPattern
     reply: ScriptedReply
     failure: InjectedFailure | None = None
+    allowed: frozenset[str] = frozenset()
+    speaks: bool = True
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +125,8 @@ class ResponseRule:
     failure: InjectedFailure | None = None
     max_matches: int | None = None
     turns: tuple[Turn, ...] = ()
+    allowed: frozenset[str] = frozenset()
+    speaks: bool = True
     line: int = 0
 
 
@@ -103,17 +137,27 @@ class ToolSetting:
     mode: Mode | None = None
     result: Any = None
     error: str | None = None
+    description: str | None = None
+    input_schema: Mapping[str, Any] | None = None
     auto_approve: bool = False
+    answers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
-    """How a server is started over stdio; `cwd` None is the folder of the caller."""
+    """How a server is started over stdio, or where it is reached over Streamable HTTP.
 
-    command: str
+    `cwd` None is the folder of the caller.
+    """
+
+    command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    allowed: frozenset[str] = frozenset()
+    line: int = 0
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +169,9 @@ class Execution:
     allow_real_bash: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
     protocol: str = "auto"
+    validate: Literal["note", "client"] = "note"
     mcp_config: str | None = None
+    log_level: str | None = None
     tools: Mapping[str, ToolSetting] = field(default_factory=dict)
 
 
@@ -159,20 +205,26 @@ class ScenarioScript:
     name: str
     identity: SessionIdentity
     prompts: tuple[str, ...] = ()
+    prompt_lines: tuple[int, ...] = ()
+    settings: Any = None
+    allowed: frozenset[str] = frozenset()
     rules: tuple[ResponseRule, ...] = ()
     default: ScriptedReply | None = None
     execution: Execution = field(default_factory=Execution)
     permissions: PermissionRules = field(default_factory=PermissionRules)
     timeouts: Mapping[str, int] = field(default_factory=dict)
     elicitations: tuple[Elicited, ...] = ()
+    sampling: tuple[Sampled, ...] = ()
+    roots: tuple[str, ...] = ()
     servers: Mapping[str, StdioServer] = field(default_factory=dict)
 
 
 class LoadedScenario(NamedTuple):
-    """A scenario and what is to be said about its file, a line each."""
+    """A scenario, what is to be said about its file, a line each, and where it holds secrets."""
 
     scenario: ScenarioScript
     warnings: tuple[str, ...]
+    secrets: tuple[str, ...] = ()
 
 
 def public(name: str) -> str:

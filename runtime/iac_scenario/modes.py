@@ -1,9 +1,8 @@
-"""At which level of reality a call is carried out, and what can be said without playing."""
+"""At which level of reality a call is carried out."""
 
 from collections.abc import Iterator
 
 from iac_scenario.arguments import BUILT_IN
-from iac_scenario.errors import Problem
 from iac_scenario.model import Mode, ScenarioScript, ScriptedReply, ToolCall
 
 
@@ -23,32 +22,17 @@ def mode_of(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mo
     return mode
 
 
+def replies_of(scenario: ScenarioScript) -> Iterator[ScriptedReply]:
+    """Yield every reply that a scenario has, each before what follows it."""
+    firsts = [scenario.default, *(rule.reply for rule in scenario.rules)]
+    firsts += [turn.reply for rule in scenario.rules for turn in rule.turns]
+    for reply in firsts:
+        while reply is not None:
+            yield reply
+            reply = reply.then
+
+
 def calls_of(scenario: ScenarioScript) -> Iterator[ToolCall]:
     """Yield every call that a scenario names."""
-    replies: list[ScriptedReply] = [scenario.default] if scenario.default is not None else []
-    for rule in scenario.rules:
-        replies += [rule.reply, *(turn.reply for turn in rule.turns)]
-    for reply in replies:
+    for reply in replies_of(scenario):
         yield from reply.calls
-
-
-def findings(scenario: ScenarioScript) -> Iterator[Problem]:
-    """Yield what is allowed by the format and will hardly be meant."""
-    file = scenario.path.name
-    covered = 0
-    for entry in scenario.rules:
-        if covered:
-            said = f"is never reached: the rule of line {covered} takes every prompt."
-            yield Problem(file, entry.line, "responses", said)
-        if entry.pattern.kind == "any" and entry.max_matches is None:
-            covered = covered or entry.line
-    for call in calls_of(scenario):
-        mode = mode_of(call, scenario, None)
-        if mode == "disabled" and call.expect:
-            said = "has expectations, but the mode disabled runs no call."
-            yield Problem(file, call.line, call.tool, said)
-        if mode == "mock" and call.result is None and call.error is None and call.failure is None:
-            yield Problem(file, call.line, call.tool, "has no result for the mode mock.")
-        if mode == "simulated" and call.tool not in BUILT_IN:
-            said = f"is not simulated. Simulated: {', '.join(BUILT_IN)}."
-            yield Problem(file, call.line, call.tool, said)

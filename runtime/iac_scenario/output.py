@@ -1,20 +1,37 @@
-"""The forms of output: text for people, json and stream-json as Claude's own client prints them."""
+"""The forms of output: text for people, json and stream-json as Claude Code's `-p` prints them.
+
+Lines of stream-json are messages of the Claude Agent SDK: system/init, assistant with one block
+each, user with a result of a tool, result. `json` is the result alone.
+"""
 
 import json
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said
-from iac_scenario.model import SessionIdentity
+from iac_scenario.arguments import BUILT_IN
+from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, Violation
+from iac_scenario.model import ScenarioScript
+from iac_scenario.modes import calls_of
 from iac_scenario.results import shown
+from iac_scenario.wire import STATUS, Spoken, message
 
 # One for all lines: json.dumps would make one for each.
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+_MODES: Final = {
+    "accept-edits": "acceptEdits", "bypass-permissions": "bypassPermissions", "dont-ask": "dontAsk",
+}  # fmt: skip
+_ERRORS: Final = {
+    "authentication_error": "authentication_failed", "billing_error": "billing_error",
+    "rate_limit_error": "rate_limit", "api_error": "server_error",
+}  # fmt: skip
 
 
 def missed(event: Event) -> Iterator[str]:
-    """Yield the report of every expectation that a call missed: where, expected, got."""
-    if isinstance(event, Answered):
+    """Yield the report of every expectation that a call missed, and of all else that fails."""
+    if isinstance(event, Violation):
+        yield str(event)
+    elif isinstance(event, Answered):
         for miss in event.misses:
             where = f" (line {miss.line})" if miss.line else ""
             yield f"FAILED {event.tool}: {miss.kind}{where}"
@@ -30,7 +47,7 @@ class Text:
         if isinstance(event, Said) and event.text:
             yield event.text
         elif isinstance(event, Answered) and event.outcome.executed:
-            text = event.outcome.text or _blocks(event)
+            text = event.outcome.text or _shown_blocks(event)
             if text:
                 yield f"Error: {text}" if event.outcome.is_error else text
         elif isinstance(event, ReplyFailed):
@@ -38,112 +55,156 @@ class Text:
             yield f"API Error: {event.told.message}"
 
 
-class Json:
-    """One object a prompt, in the shape of Claude's own result, with the calls added."""
+class Stream:
+    """Messages as they come; ids are the same in every run."""
 
-    def __init__(self, identity: SessionIdentity) -> None:
-        self._identity = identity
-        self._turns = 0
+    def __init__(self, scenario: ScenarioScript) -> None:
+        self._scenario = scenario
+        self._session = scenario.identity.session_id
+        self._space = uuid.UUID(self._session)
+        self._lines = self._messages = 0
         self._begin()
 
     def _begin(self) -> None:
-        self._text = ""
+        self._texts: list[str] = []
+        self._calls: dict[str, Called] = {}
+        self._denials: list[dict[str, Any]] = []
+        self._missed: list[dict[str, Any]] = []
         self._failure: ReplyFailed | None = None
-        self._calls: dict[str, dict[str, Any]] = {}
-
-    def lines(self, event: Event) -> Iterator[str]:
-        """Yield the object when its prompt has ended."""
-        match event:
-            case Said():
-                self._text = event.text
-            case Called():
-                self._calls[event.id] = {
-                    "id": event.id, "name": event.tool, "input": event.input,
-                }  # fmt: skip
-            case Answered():
-                self._calls[event.id] |= _answer(event)
-            case ReplyFailed():
-                self._failure = event
-            case Ended():
-                self._turns += 1
-                yield _compact(self._result(event))
-                self._begin()
-
-    def _result(self, event: Ended) -> dict[str, Any]:
-        failure = self._failure
-        usage = {"input_tokens": 0, "output_tokens": 0, **event.usage}
-        return {
-            "type": "result",
-            "subtype": "success" if failure is None else "error_during_execution",
-            "is_error": failure is not None,
-            "duration_ms": event.duration_ms,
-            "num_turns": 1 + bool(self._calls),
-            "result": self._text if failure is None else f"API Error: {failure.told.message}",
-            "session_id": self._identity.session_id,
-            "model": self._identity.model,
-            "usage": usage,
-            "tool_calls": list(self._calls.values()),
-        }
-
-
-def _answer(event: Answered) -> dict[str, Any]:
-    if not event.outcome.executed:
-        return {"executed": False}
-    return {
-        "is_error": event.outcome.is_error,
-        "content": list(event.outcome.content),
-        "failed_expectations": [
-            {"kind": miss.kind, "line": miss.line, "expected": miss.expected, "got": miss.got}
-            for miss in event.misses
-        ],
-    }
-
-
-class Stream:
-    """Content blocks as they come, numbered from 0 in each reply, then results."""
-
-    def __init__(self) -> None:
-        self._index = 0
 
     def lines(self, event: Event) -> Iterator[str]:
         """Yield one JSON object a line."""
+        return map(_compact, self.messages(event))
+
+    def messages(self, event: Event) -> Iterator[dict[str, Any]]:
+        """Yield the messages that an event leads to."""
+        if not self._lines:
+            yield self._message("system", self._init())
         match event:
             case Said():
-                yield from self._block({"type": "text"}, {"type": "text_delta", "text": event.text})
+                self._messages += 1
+                self._texts.append(event.text)
+                if event.text:
+                    yield self._assistant(event.text)
             case Called():
-                start = {"type": "tool_use", "id": event.id, "name": event.tool}
-                delta = {"type": "input_json_delta", "partial_json": _compact(event.input)}
-                yield from self._block(start, delta)
-            case Answered() if event.outcome.executed:
-                yield _compact({
-                    "type": "tool_result",
-                    "tool_use_id": event.id,
-                    "is_error": event.outcome.is_error,
-                    "content": list(event.outcome.content),
-                })  # fmt: skip
+                self._calls[event.id] = event
+                yield self._assistant("", event)
+            case Answered():
+                yield from self._answered(event)
             case ReplyFailed():
-                yield from self._failed(event)
+                self._messages += 1
+                self._failure = event
+                self._texts.append(_said(event))
+                yield self._assistant(_said(event))
             case Ended():
-                self._index = 0
+                yield self._message("result", self._result(event))
+                self._begin()
 
-    def _block(self, start: Mapping[str, Any], delta: Mapping[str, Any]) -> Iterator[str]:
-        index = self._index
-        self._index += 1
-        yield _compact({"type": "content_block_start", "index": index, "content_block": start})
-        yield _compact({"type": "content_block_delta", "index": index, "delta": delta})
-        yield _compact({"type": "content_block_stop", "index": index})
+    def _message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        self._lines += 1
+        own = str(uuid.uuid5(self._space, str(self._lines)))
+        return {"type": kind, **fields, "session_id": self._session, "uuid": own}
 
-    def _failed(self, event: ReplyFailed) -> Iterator[str]:
-        """Yield what arrives of a broken reply, then the error as the Messages API streams it."""
-        if event.failure.kind == "malformed_json":
-            yield from _partial(event)
-            return
-        for text in _partial(event):
-            # A reply that breaks off has no end of its block.
-            delta = {"type": "text_delta", "text": text}
-            yield from list(self._block({"type": "text"}, delta))[:2]
-        error = {"type": event.told.kind, "message": event.told.message}
-        yield _compact({"type": "error", "error": error})
+    def _init(self) -> dict[str, Any]:
+        scenario = self._scenario
+        named = {call.tool for call in calls_of(scenario) if not call.request}
+        mode = scenario.permissions.mode or "default"
+        return {
+            "subtype": "init",
+            "cwd": scenario.identity.working_directory or "/sandbox",
+            "tools": [*BUILT_IN, *sorted(named - BUILT_IN.keys())],
+            "mcp_servers": [{"name": name, "status": "pending"} for name in scenario.servers],
+            "model": scenario.identity.model,
+            "permissionMode": _MODES.get(mode, mode),
+            "slash_commands": [],
+            "apiKeySource": "none",
+            "claude_code_version": "scripted",
+            "output_style": "default",
+            "agents": [],
+            "skills": [],
+            "plugins": [],
+        }
+
+    def _assistant(self, text: str, call: Called | None = None) -> dict[str, Any]:
+        key = f"msg_{self._session[:8]}_{self._messages}"
+        calls = () if call is None else ((call.id, call.tool, call.input),)
+        model = self._scenario.identity.model if self._failure is None else "<synthetic>"
+        said = message(Spoken(key, model, text, calls, {}, 0, {}))
+        # As in the client, which prints a block before it knows how the message ends.
+        said["stop_reason"] = None
+        fields: dict[str, Any] = {"message": said, "parent_tool_use_id": None}
+        if self._failure is not None:
+            fields["error"] = _ERRORS.get(self._failure.told.kind, "unknown")
+        return self._message("assistant", fields)
+
+    def _answered(self, event: Answered) -> Iterator[dict[str, Any]]:
+        outcome, call = event.outcome, self._calls[event.id]
+        for miss in event.misses:
+            self._missed.append({"tool": event.tool, **miss._asdict()})
+        if outcome.denied:
+            self._denials.append(
+                {"tool_name": event.tool, "tool_use_id": event.id, "tool_input": call.input}
+            )
+        if outcome.executed:
+            block = {
+                "type": "tool_result",
+                "tool_use_id": event.id,
+                "content": _content(outcome.content),
+                "is_error": outcome.is_error,
+            }
+            said = {"role": "user", "content": [block]}
+            yield self._message("user", {"message": said, "parent_tool_use_id": None})
+
+    def _result(self, event: Ended) -> dict[str, Any]:
+        failure = self._failure
+        tokens = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
+                  "output_tokens")  # fmt: skip
+        found: dict[str, Any] = {
+            "subtype": "success",
+            "is_error": failure is not None,
+            "api_error_status": None if failure is None else STATUS.get(failure.failure.kind),
+            "duration_ms": event.duration_ms,
+            "duration_api_ms": event.duration_ms,
+            "num_turns": max(len(self._texts), 1),
+            "result": next(filter(None, reversed(self._texts)), ""),
+            "stop_reason": "end_turn" if failure is None else "stop_sequence",
+            "total_cost_usd": 0,
+            "usage": {name: event.usage.get(name, 0) for name in tokens},
+            "modelUsage": {},
+            "permission_denials": self._denials,
+        }
+        return {**found, "failed_expectations": self._missed} if self._missed else found
+
+
+class Json(Stream):
+    """The result of each prompt, and nothing else."""
+
+    def lines(self, event: Event) -> Iterator[str]:
+        """Yield one JSON object a prompt."""
+        return (_compact(each) for each in self.messages(event) if each["type"] == "result")
+
+
+def _said(event: ReplyFailed) -> str:
+    """Return what the client says of a failure, after what had arrived."""
+    status = STATUS.get(event.failure.kind)
+    code = f"{status} " if status else ""
+    return "\n".join((*_partial(event), f"API Error: {code}{event.told.message}"))
+
+
+def _content(blocks: tuple[dict[str, Any], ...]) -> str | list[dict[str, Any]]:
+    """Return the content of a result as the Messages API has it; one text is a text."""
+    if len(blocks) == 1 and blocks[0].get("type") == "text":
+        return str(blocks[0]["text"])
+    return [_block(block) for block in blocks]
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    if block.get("type") == "text":
+        return {"type": "text", "text": block["text"]}
+    if block.get("type") == "image":
+        source = {"type": "base64", "media_type": block.get("mimeType"), "data": block.get("data")}
+        return {"type": "image", "source": source}
+    return {"type": "text", "text": _compact(block)}
 
 
 def _partial(event: ReplyFailed) -> Iterator[str]:
@@ -152,13 +213,13 @@ def _partial(event: ReplyFailed) -> Iterator[str]:
             yield event.failure.facts[key]
 
 
-def _blocks(event: Answered) -> str:
+def _shown_blocks(event: Answered) -> str:
     blocks = (block for block in event.outcome.content if block.get("type") != "text")
     return "\n".join(map(shown, blocks))
 
 
-FORMATS: Final[Mapping[str, Callable[[SessionIdentity], Text | Json | Stream]]] = {
-    "text": lambda _identity: Text(),
+FORMATS: Final[Mapping[str, Callable[[ScenarioScript], Text | Stream]]] = {
+    "text": lambda _scenario: Text(),
     "json": Json,
-    "stream-json": lambda _identity: Stream(),
+    "stream-json": Stream,
 }

@@ -5,20 +5,34 @@ A rule is a tool's name, or a name with a specifier in brackets:
 rules hold for Glob and Grep too, Edit rules for Write), `mcp__server` all tools of a server,
 `mcp__server__get_*` some. A line of several commands is allowed only if each of them is, and
 denied if one is. Deny wins over ask, ask over allow, all of them over the mode.
+
+Rules for files see Bash too, as far as a line says which files it opens: redirections, and the
+commands that are known to read or write what they name. Grep and Glob leave out what a rule forbids
+to read (`hidden_from`). Source: https://code.claude.com/docs/en/permissions
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_scenario.command_line import UnclearLineError, commands_of, suspects
+from iac_scenario.command_line import (
+    MOVERS,
+    CommandWord,
+    UnclearLineError,
+    commands_of,
+    only_reads,
+    seen_in,
+    suspects,
+    touched_by,
+)
 from iac_scenario.errors import CallError
-from iac_scenario.filetools import matches_glob
 from iac_scenario.model import PermissionRules
-from iac_scenario.sandbox import Parts, folded
+from iac_scenario.sandbox import PROTECTED, Parts, folded
 
 Verdict = Literal["allow", "ask", "deny"]
 
@@ -27,6 +41,7 @@ _FAMILY: Final[Mapping[str, str]] = {
     "Read": "Read", "Glob": "Read", "Grep": "Read",
     "Edit": "Edit", "Write": "Edit", "NotebookEdit": "Edit",
 }  # fmt: skip
+_NONE: Final = CommandWord(":")
 _PATH_KEYS: Final = ("file_path", "notebook_path", "path")
 
 
@@ -38,6 +53,29 @@ class PermissionRequest:
     input: Mapping[str, Any]
     reads: bool
     place: Callable[[str], Parts]
+
+
+def matches_glob(parts: Parts, pattern: str) -> bool:
+    """Whether a path below a folder matches; `**` stands for any number of folders."""
+    wanted = tuple(name for name in pattern.split("/") if name not in ("", "."))
+    # From the left, remembering where `**` may still grow.
+    reached = {0}
+    for name in parts:
+        reached = {
+            at if wanted[at] == "**" else at + 1
+            for at in _closed(reached, wanted)
+            if at < len(wanted) and (wanted[at] == "**" or fnmatchcase(name, wanted[at]))
+        }
+    return len(wanted) in _closed(reached, wanted)
+
+
+def _closed(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
+    found = set(reached)
+    for at in sorted(reached):
+        while at < len(pattern) and pattern[at] == "**":
+            at += 1
+            found.add(at)
+    return found
 
 
 class PermissionDecision(NamedTuple):
@@ -52,16 +90,23 @@ def decide(
 ) -> PermissionDecision:
     """Return what the rules, then the tool's setting, then the mode say about a call."""
     for rule in permissions.deny:
-        if _matches(rule, request, strict=False):
+        if _matches(rule, request, strict=False) or _touched(rule, request) == "":
             return PermissionDecision("deny", f"the rule {rule} denies it")
     for rule in permissions.ask:
-        if _matches(rule, request, strict=False):
+        if (
+            _matches(rule, request, strict=False)
+            or _touched(rule, request) == ""
+            or _reaches(rule, request)
+        ):
             return _asking(permissions, f"the rule {rule} asks about it")
     for rule in (*permissions.deny, *permissions.ask):
-        if _parsed(rule)[0] == "Bash" and (why := _unclear(request)):
+        why = _unclear(request) if _parsed(rule)[0] == "Bash" else _touched(rule, request)
+        if why:
             return _asking(permissions, f"the rule {rule} may concern it: {why}")
     for rule in permissions.allow:
-        if _matches(rule, request, strict=True) and permissions.mode != "plan":
+        if permissions.mode == "plan" or not _matches(rule, request, strict=True):
+            continue
+        if request.tool != "Bash" or _stays_inside(request):
             return PermissionDecision("allow", f"the rule {rule} allows it")
     if auto_approve:
         return PermissionDecision("allow", "its tool is approved")
@@ -81,9 +126,12 @@ def _by_mode(request: PermissionRequest, permissions: PermissionRules) -> Permis
         return PermissionDecision("allow", "nothing forbids it")
     if request.reads:
         return PermissionDecision("allow", "it only reads")
+    if mode == "plan" and request.tool == "ExitPlanMode":
+        return _asking(permissions, "a plan wants to be approved")
     if mode == "plan":
         return PermissionDecision("deny", "in the mode plan nothing is changed")
-    if mode == "accept-edits" and _FAMILY.get(request.tool) == "Edit":
+    moves = request.tool == "Bash" and _stays_inside(request, MOVERS)
+    if mode == "accept-edits" and (_FAMILY.get(request.tool) == "Edit" or moves):
         return PermissionDecision("allow", "the mode accepts edits")
     return _asking(permissions, f"the mode {mode} asks about it")
 
@@ -106,15 +154,100 @@ def _unclear(request: PermissionRequest) -> str:
 def _matches(rule: str, request: PermissionRequest, *, strict: bool) -> bool:
     """Whether a rule names a call; `strict` where it opens a door, else in doubt yes."""
     name, specifier = _parsed(rule)
-    if not _names_tool(name, request.tool):
+    if not _names_tool(name, request.tool, strict=strict):
         return False
     if specifier is None or specifier in ("", "*"):
         return True
     if request.tool == "Bash":
         return _matches_command(specifier, request.input.get("command"), strict=strict)
-    if request.tool in _FAMILY:
-        return _matches_path(specifier, request, strict=strict)
+    # A path behind another name than Read or Edit is not looked at, as in Claude Code.
+    if request.tool in _FAMILY and name in ("Read", "Edit"):
+        path = next((request.input[key] for key in _PATH_KEYS if key in request.input), ".")
+        return _matches_path(specifier, str(path), request, strict=strict)
     return False
+
+
+def _touched(rule: str, request: PermissionRequest) -> str | None:
+    """Return whether a line of Bash opens a file of a rule: "" for yes, a doubt, None for no."""
+    family, specifier = _parsed(rule)
+    if request.tool != "Bash" or family not in ("Read", "Edit") or not specifier:
+        return None
+    try:
+        seen = seen_in(str(request.input.get("command", "")))
+    except UnclearLineError as unclear:
+        return str(unclear)
+    doubt, moved = None, False
+    for command in seen:
+        for kind, word in touched_by(command):
+            if kind != family:
+                continue
+            try:
+                request.place(word.text)
+            except CallError:
+                doubt = f"{word.text} is outside the sandbox"
+                continue
+            if _matches_path(specifier, word.text, request, strict=False):
+                return ""
+            if word.grows or (moved and not word.text.startswith("/")):
+                doubt = f"{word.text} may be any file"
+        moved = moved or command.words[0].text in ("cd", "pushd", "popd")
+    return doubt
+
+
+def _stays_inside(request: PermissionRequest, only: Collection[str] = ()) -> bool:
+    """Whether a line writes below the sandbox alone, and nothing protected.
+
+    With `only`, every command that does more than read must be one of these.
+    """
+    try:
+        seen = seen_in(str(request.input.get("command", "")))
+        for command in seen:
+            line = " ".join(word.text for word in command.words)
+            if only and command.words[0].text not in only and not only_reads(line):
+                return False
+            words = touched_by(command) if only else touched_by(command._replace(words=[_NONE]))
+            for kind, word in words:
+                if kind == "Edit":
+                    unsafe = any(folded(part) in PROTECTED for part in request.place(word.text))
+                    if unsafe or word.grows:
+                        return False
+    except UnclearLineError:
+        return not only
+    except CallError:
+        return False
+    return True
+
+
+def _reaches(rule: str, request: PermissionRequest) -> bool:
+    """Whether a search begins above what a rule for reading names."""
+    family, specifier = _parsed(rule)
+    if request.tool not in ("Glob", "Grep") or family != "Read" or not specifier:
+        return False
+    try:
+        names = _pattern(specifier, request.place).split("/")
+        top = request.place(str(request.input.get("path", ".")))
+    except CallError:
+        return False
+    fixed = [folded(name) for name in takewhile(lambda name: not set(name) & set("*?[{"), names)]
+    return all(one == folded(other) for one, other in zip(fixed, top, strict=False))
+
+
+def hidden_from(permissions: PermissionRules, place: Callable[[str], Parts]) -> list[str]:
+    """Return what Grep and Glob leave out, as patterns of a .gitignore at the sandbox's top."""
+    found = []
+    for family, specifier in map(_parsed, permissions.deny):
+        if family == "Read" and specifier:
+            with suppress(CallError):
+                found.append(f"/{_pattern(specifier, place)}")
+    return found
+
+
+def rule_note(rule: str) -> str | None:
+    """Return why a rule does nothing, or None."""
+    name, specifier = _parsed(rule)
+    if specifier and name in _FAMILY and name not in ("Read", "Edit"):
+        return f"{rule!r} is not looked at, as in Claude Code: write {_FAMILY[name]}({specifier})."
+    return None
 
 
 @lru_cache(maxsize=256)
@@ -124,7 +257,10 @@ def _parsed(rule: str) -> tuple[str, str | None]:
     return (found[1], found[2]) if found is not None else ("", None)
 
 
-def _names_tool(name: str, tool: str) -> bool:
+def _names_tool(name: str, tool: str, *, strict: bool) -> bool:
+    if strict and "*" in name and re.match(r"mcp__[^*]+?__", name) is None:
+        # A door that a pattern opens must name its server.
+        return False
     if name.startswith("mcp__"):
         return fnmatchcase(tool, name) or tool.startswith(f"{name}__")
     return name == tool or (name in ("Read", "Edit") and _FAMILY.get(tool) == name)
@@ -134,7 +270,10 @@ def _matches_command(specifier: str, command: object, *, strict: bool) -> bool:
     if not isinstance(command, str):
         return False
     try:
-        commands = [" ".join(word.text for word in words) for words in commands_of(command)]
+        seen = seen_in(command)
+        commands = [" ".join(word.text for word in each.words) for each in seen]
+        if not strict:
+            commands += [" ".join(word.text for word in each.written) for each in seen]
     except UnclearLineError:
         # Such a line may hide a command: it opens no door, and closes one.
         if strict:
@@ -159,25 +298,27 @@ def _matches_simple(specifier: str, command: str) -> bool:
     return re.fullmatch(pattern, command, re.DOTALL) is not None
 
 
-def _matches_path(specifier: str, request: PermissionRequest, *, strict: bool) -> bool:
-    path = next((request.input[key] for key in _PATH_KEYS if key in request.input), ".")
+def _matches_path(specifier: str, path: str, request: PermissionRequest, *, strict: bool) -> bool:
     try:
-        parts: Sequence[str] = request.place(str(path))
-        pattern = _pattern(specifier, request)
+        parts: Sequence[str] = request.place(path)
+        pattern = _pattern(specifier, request.place)
     except CallError:
         return not strict
-    if not strict:
-        parts, pattern = [folded(part) for part in parts], folded(pattern)
-    return matches_glob(tuple(parts), pattern)
+    if strict:
+        return matches_glob(tuple(parts), pattern)
+    parts, pattern = [folded(part) for part in parts], folded(pattern)
+    # As in a .gitignore, what names a folder names all below it.
+    ends = range(1, len(parts) + 1) if parts else (0,)
+    return any(matches_glob(tuple(parts[:end]), pattern) for end in ends)
 
 
-def _pattern(specifier: str, request: PermissionRequest) -> str:
+def _pattern(specifier: str, place: Callable[[str], Parts]) -> str:
     """Return a specifier relative to the sandbox: `//` and `~` are absolute, the rest relative.
 
     A name without a slash is found at any depth, as in a .gitignore.
     """
     if specifier.startswith(("//", "~")):
-        return "/".join(request.place(specifier.removeprefix("/")))
+        return "/".join(place(specifier.removeprefix("/")))
     relative = specifier.removeprefix("./").lstrip("/")
-    anywhere = "/" not in specifier
+    anywhere = "/" not in specifier.removesuffix("/")
     return f"**/{relative}" if anywhere else relative

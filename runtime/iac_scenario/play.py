@@ -1,39 +1,33 @@
 """Plays a scenario: prompts in, events out."""
 
-import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
 
 from iac_scenario.bash import BashSession
-from iac_scenario.conversation import Conversation, NextReply
-from iac_scenario.errors import CallError, PlayError
-from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, as_result, told
+from iac_scenario.conversation import Conversation
+from iac_scenario.errors import CallError, PlayError, Problem
+from iac_scenario.events import Event, Noted, Violation
 from iac_scenario.executors import Disabled, Mock, Simulated, ToolExecutor
-from iac_scenario.mcp_config import expanded, read_config, replaced
-from iac_scenario.model import (
-    Mode,
-    PermissionMode,
-    ScenarioScript,
-    StdioServer,
-    ToolCall,
-    ToolSetting,
-)
+from iac_scenario.hooks import Hooks, HookVerdict, read_settings, variables_of, with_settings
+from iac_scenario.mcp_config import expanded, read_config
+from iac_scenario.model import Mode, PermissionMode, ScenarioScript, StdioServer, ToolCall
 from iac_scenario.modes import calls_of, mode_of
-from iac_scenario.permissions import PermissionRequest, decide
-from iac_scenario.results import CallResult, failed, given, misses
+from iac_scenario.permissions import hidden_from
+from iac_scenario.results import shown
 from iac_scenario.sandbox import Sandbox
+from iac_scenario.session import ScenarioSession
+from iac_scenario.stage import Clock, Stage
 from iac_scenario.timeouts import resolve
+from iac_scenario.verdict import Verdict
 
 _MOUNT: Final = "/sandbox"
-_NO_SETTING: Final = ToolSetting()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +41,10 @@ class PlaySettings:
     mcp_config: Path | None = None
     permission_mode: PermissionMode | None = None
     timeouts: Mapping[str, int | None] = field(default_factory=dict)
+    allowed: frozenset[str] = frozenset()
+    config_dir: Path | None = None
+    resumed: bool = False
+    settings: tuple[Path, ...] = ()
 
 
 async def play(
@@ -63,125 +61,106 @@ async def play(
     raised: BaseException | None = None
     async with _stage(scenario, settings) as stage:
         conversation = Conversation(scenario)
-        source = iter(prompts)
-        number = 0
-        # A prompt may be a line that somebody is still typing.
-        while (prompt := await anyio.to_thread.run_sync(next, source, None)) is not None:
-            number += 1
-            try:
-                async for event in stage.answer(conversation.step(prompt), prompt, number):
-                    take(event)
-            # Kept until the servers are gone: their task group would wrap it.
-            except Exception as error:
-                raised = error
-                break
+        try:
+            earlier, kept = stage.session.begin(resumed=settings.resumed)
+            for said in earlier:
+                conversation.step(said)
+            stage.places.update(kept)
+            if prompts is scenario.prompts:
+                prompts = scenario.prompts[len(earlier) :]
+            source, number = iter(prompts), len(earlier)
+            for violation in stage.began():
+                take(violation)
+            kind = "resume" if settings.resumed else "startup"
+            stops = _noted(await stage.hooks.run("SessionStart", kind, source=kind), take)
+            # A prompt may be a line that somebody is still typing.
+            while not stops and (prompt := await _next(source)) is not None:
+                number += 1
+                stops = await _prompted(stage, conversation, prompt, number, take)
+            await stage.hooks.run("SessionEnd", reason="other")
+            for violation in stage.verdict.ended(conversation):
+                take(violation)
+        # Kept until the servers are gone: their task group would wrap it.
+        except Exception as error:
+            raised = error
     if raised is not None:
         raise raised
 
 
-class _Clock:
-    """The session's time: it moves by scripted delays only."""
-
-    def __init__(self, start: str) -> None:
-        self._start = datetime.fromisoformat(start)
-        self.passed_ms = 0
-
-    def now(self) -> datetime:
-        return self._start + timedelta(milliseconds=self.passed_ms)
-
-    async def pause(self, milliseconds: int) -> None:
-        self.passed_ms += milliseconds
-        await anyio.sleep(milliseconds / 1000)
+async def _next(source: Iterator[str]) -> str | None:
+    return await anyio.to_thread.run_sync(next, source, None, abandon_on_cancel=True)
 
 
-@dataclass(slots=True)
-class _Stage:
-    """All that a run needs while it goes on."""
+async def _prompted(
+    stage: Stage,
+    conversation: Conversation,
+    prompt: str,
+    number: int,
+    take: Callable[[Event], None],
+) -> bool:
+    """Answer one prompt within its time; return whether a hook ends the session."""
+    limit, line = stage.timeouts["prompt_timeout_ms"], 0
 
-    scenario: ScenarioScript
-    clock: _Clock
-    timeouts: Mapping[str, int]
-    places: Mapping[str, str]
-    executor_of: Callable[[ToolCall], ToolExecutor]
-    sandbox: Sandbox
-    qualified: Callable[[str], str]
+    def taken(event: Event) -> None:
+        stage.session.take(event)
+        take(event)
 
-    async def answer(self, step: NextReply, prompt: str, number: int) -> AsyncIterator[Event]:
-        """Yield what one prompt leads to."""
-        start = self.clock.passed_ms
-        delay = step.reply.delay_ms
-        await self.clock.pause(self.timeouts["response_delay_ms"] if delay is None else delay)
-        if step.failure is not None:
-            await self.clock.pause(step.failure.facts.get("after_ms", 0))
-            yield ReplyFailed(step.failure, told(step.failure))
-        else:
-            yield Said(step.reply.text)
-            calls = [
-                (self._id(number, position), self._placed(call))
-                for position, call in enumerate(step.reply.calls)
-            ]
-            for call_id, call in calls:
-                yield Called(call_id, call.tool, call.input)
-            for call_id, call in calls:
-                outcome = await self._carried_out(call)
-                missed = tuple(misses(call.expect, outcome))
-                yield Answered(call_id, call.tool, outcome, missed, len(call.expect))
-        yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
+    with anyio.move_on_after(limit / 1000) as scope:
+        submitted = await stage.hooks.run("UserPromptSubmit", prompt=prompt)
+        if _noted(submitted, take) or submitted.decision == "block":
+            take(Noted(f"the prompt was not sent: {submitted.reason}"))
+            return submitted.stops
+        again = False
+        while True:
+            step = conversation.step(prompt)
+            line = step.line
+            if not step.matched:
+                for violation in stage.verdict.unmatched(prompt, number):
+                    take(violation)
+            stage.session.prompted(prompt)
+            async for event in stage.answer(step, prompt, number):
+                taken(event)
+            ended = await stage.hooks.run("Stop", stop_hook_active=again)
+            if _noted(ended, take) or ended.decision != "block":
+                return ended.stops
+            # What keeps the assistant going is what it is told next.
+            prompt, again = ended.reason, True
+    if scope.cancelled_caught:
+        said = f"the prompt {shown(prompt)!r} took more than {limit:,} ms"
+        take(Violation("late", stage.scenario.path.name, line, said))
+    return False
 
-    async def _carried_out(self, call: ToolCall) -> CallResult:
-        setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
-        executor = self.executor_of(call)
-        if isinstance(executor, Disabled):
-            return await executor.run(call)
-        refusal = self._refusal(call, setting, executor)
-        if refusal is not None:
-            return failed(refusal)
-        if call.failure is not None:
-            await self.clock.pause(call.failure.facts.get("after_ms", 0))
-            return failed(as_result(call.failure))
-        if setting.error is not None:
-            return failed(setting.error)
-        if setting.result is not None:
-            return given(setting.result)
-        return await executor.run(call)
 
-    def _refusal(self, call: ToolCall, setting: ToolSetting, executor: ToolExecutor) -> str | None:
-        permissions = self.scenario.permissions
-        request = PermissionRequest(
-            tool=self.qualified(call.tool),
-            input=call.input if isinstance(call.input, dict) else {},
-            reads=executor.reads(call),
-            place=self.sandbox.parts,
-        )
-        asked = decide(request, permissions, auto_approve=setting.auto_approve)
-        if asked.verdict == "allow":
-            return None
-        if asked.verdict == "deny":
-            return f"Permission to use {call.tool} has been denied: {asked.reason}."
-        approved = permissions.answer == "allow" if call.approve is None else call.approve
-        if approved:
-            return None
-        return f"Permission to use {call.tool} was asked for and not given: {asked.reason}."
+def _noted(verdict: HookVerdict, take: Callable[[Event], None]) -> bool:
+    for note in verdict.notes:
+        take(Noted(note))
+    return verdict.stops
 
-    def _placed(self, call: ToolCall) -> ToolCall:
-        checks = tuple(
-            replace(check, want=replaced(check.want, self.places)) for check in call.expect
-        )
-        return replace(call, input=replaced(call.input, self.places), expect=checks)
 
-    def _id(self, prompt: int, position: int) -> str:
-        identity = self.scenario.identity
-        text = f"{identity.session_id}\n{identity.seed}\n{prompt}\n{position}"
-        return f"toolu_01{hashlib.sha256(text.encode()).hexdigest()[:22]}"
+async def inspect(scenario: ScenarioScript, settings: PlaySettings) -> list[Problem]:
+    """Return what the listings of the servers say against a scenario; nothing is called."""
+    async with _stage(scenario, settings) as stage:
+        found = [Problem(each.file, each.line, "", each.text) for each in stage.began()]
+        for call in calls_of(scenario):
+            meant = any(check.kind == "is_error" and check.want for check in call.expect)
+            if stage.real is None or stage.executor_of(call) is not stage.real or meant:
+                continue
+            if said := stage.real.fault(call):
+                found.append(Problem(scenario.path.name, call.line, call.tool, said))
+    return found
 
 
 @asynccontextmanager
-async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncIterator[_Stage]:
+async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncIterator[Stage]:
+    scenario = replace(scenario, allowed=scenario.allowed | settings.allowed)
+    own = scenario.settings if isinstance(scenario.settings, list) else [scenario.settings]
+    told = [*own, *read_settings(settings.settings)]
+    permissions = with_settings(scenario.permissions, told)
     if settings.permission_mode is not None:
-        permissions = replace(scenario.permissions, mode=settings.permission_mode)
-        scenario = replace(scenario, permissions=permissions)
+        permissions = replace(permissions, mode=settings.permission_mode)
+    scenario = replace(scenario, permissions=permissions)
     timeouts = resolve(settings.timeouts, scenario.timeouts)
-    clock = _Clock(scenario.identity.launch_timestamp)
+    clock = Clock(scenario.identity.launch_timestamp)
     async with AsyncExitStack() as stack:
         sandbox = _sandbox(scenario, settings, stack)
         # In a folder that stays, hooks and start-up files would run when the scenario is long over.
@@ -192,32 +171,43 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             clock.now,
             unconfined=settings.unconfined,
             guarded=lasting is not None and not trusted,
+            variables=variables_of(told),
         )
+        session = ScenarioSession(
+            scenario.identity, settings.config_dir, sandbox.mount, clock.now, permissions.mode
+        )
+        asked = scenario.execution.tools.get("AskUserQuestion")
+        session.answers = asked.answers if asked is not None else {}
+        hooks = Hooks(told, session, sandbox.root, timeouts["hook_timeout_ms"] / 1000)
         stack.callback(bash.close)
-        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000)
+        hidden = hidden_from(scenario.permissions, sandbox.parts)
+        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000, session, hidden)
         executors: dict[str, ToolExecutor] = {
             "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
         }  # fmt: skip
-        places = {
+        places: dict[str, Any] = {
             "SANDBOX_ROOT": sandbox.root,
             "SCENARIO_DIR": str(scenario.path.parent.resolve()),
         }
-        qualified: Callable[[str], str] = str
+        real = None
         if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
             # The SDK takes half a second to import; no other mode needs it.
-            from iac_scenario.mcp_servers import connected
+            from iac_scenario.mcp_servers import answering, connected
 
             servers = _servers(scenario, settings, places)
             real = await stack.enter_async_context(
-                connected(servers, scenario.execution.protocol, timeouts, scenario.elicitations)
+                connected(servers, answering(scenario, places), timeouts)
             )
             executors["real_mcp"] = real
-            qualified = real.qualified
 
         def executor_of(call: ToolCall) -> ToolExecutor:
             return executors[mode_of(call, scenario, settings.mode)]
 
-        yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, qualified)
+        verdict = Verdict(scenario)
+        yield Stage(
+            scenario, clock, timeouts, places, executor_of, sandbox, bash, real, verdict, session,
+            hooks,
+        )  # fmt: skip
 
 
 def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack) -> Sandbox:
@@ -242,7 +232,7 @@ def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitS
 
 
 def _servers(
-    scenario: ScenarioScript, settings: PlaySettings, places: Mapping[str, str]
+    scenario: ScenarioScript, settings: PlaySettings, places: Mapping[str, Any]
 ) -> dict[str, StdioServer]:
     """Return the servers of the file and of the configuration, which wins over the file."""
     folder = scenario.path.parent.resolve()

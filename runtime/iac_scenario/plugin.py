@@ -4,6 +4,7 @@ A scenario is a .toml or .json file with `responses`. Its prompts are its own, o
 patterns spell out. Imported at every start of pytest, so it imports the rest when it is needed.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 _ENDINGS = (".toml", ".json")
+_RECORDS = pytest.StashKey[list[Any]]()
 
 
 class ScenarioFailedError(Exception):
@@ -23,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--scenario", action="append", default=[], metavar="PATH", help="Play these.")
     group.addoption("--scenario-mode", default=None, help="The mode, over that of the files.")
     group.addoption("--scenario-mcp-config", default=None, help="Servers for all scenarios.")
+    group.addoption("--scenario-report", default=None, help="Write a page with the timelines.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,6 +38,22 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--scenario {path}: there is no such file or folder.")
     named = config.args_source == pytest.Config.ArgsSource.ARGS
     config.args = [*(config.args if named else ()), *paths]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Write the page that is asked for, and what GitHub shows beside the lines."""
+    records = config.stash.get(_RECORDS, [])
+    if not records:
+        return
+    from iac_scenario.report import annotations, write_report
+
+    if (name := config.getoption("--scenario-report")) is not None:
+        write_report(Path(name), records)
+        terminalreporter.write_line(f"{name}: {len(records)} scenarios.")
+    for record in records if "GITHUB_ACTIONS" in os.environ else ():
+        for _, event in record.events:
+            for line in annotations(event, record.path):
+                terminalreporter.write_line(line)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ScenarioFile | None":
@@ -76,10 +95,10 @@ class ScenarioItem(pytest.Item):
         import anyio
 
         from iac_scenario.conversation import prompts_of
-        from iac_scenario.events import Event
-        from iac_scenario.output import missed
+        from iac_scenario.events import Event, Noted
         from iac_scenario.play import PlaySettings, play
         from iac_scenario.reader import load
+        from iac_scenario.report import Recorder
 
         loaded = load(self.path)
         for warning in loaded.warnings:
@@ -94,14 +113,17 @@ class ScenarioItem(pytest.Item):
             mode=self.config.getoption("--scenario-mode"),
             mcp_config=None if config is None else Path(config),
         )
-        report: list[str] = []
+        recorder = Recorder(loaded.scenario)
+        self.config.stash.setdefault(_RECORDS, []).append(recorder)
 
         def take(event: Event) -> None:
-            report.extend(missed(event))
+            recorder.take(event)
+            if isinstance(event, Noted):
+                self.add_report_section("call", "scenario", f"note: {event.text}\n")
 
         anyio.run(play, loaded.scenario, prompts, settings, take)
-        if report:
-            raise ScenarioFailedError("\n".join(report))
+        if recorder.failures:
+            raise ScenarioFailedError("\n".join(recorder.failures))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """Return the report alone where the scenario is at fault, else the traceback."""

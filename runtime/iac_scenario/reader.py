@@ -2,32 +2,33 @@
 
 `{ "$file" = "path" }` anywhere in a scenario stands for the content of that file. A relative path
 stays inside the scenario's folder, links followed first; who means a file elsewhere writes its
-absolute path. A `.json` file is read as JSON, any other as text.
+absolute path. A `.json` file is read as JSON, any other as text. `{ "$json" = "null" }` stands for
+the value of that JSON, as TOML has no null.
 """
 
 import json
-import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from iac_base.positions import Document, TextError, read_json, read_toml
 from iac_base.positions import Path as Where
+from iac_base.secrets import without_secrets
 from iac_scenario.building import build
 from iac_scenario.checking import check, dotted
 from iac_scenario.conversation import matcher
 from iac_scenario.errors import Problem, ScenarioError
 from iac_scenario.model import LoadedScenario, PromptPattern, SessionIdentity
-from iac_scenario.permissions import rule_fault
+from iac_scenario.permissions import rule_fault, rule_note
 from iac_scenario.results import fault
 
 LARGEST: Final = 10_000_000
 """Bytes of one file, the scenario's own or an included one."""
 _EPOCH: Final = "2025-01-01T00:00:00Z"
 _NAMESPACE: Final = uuid.UUID("6f2cbb0e-4f2a-5b8e-9a51-6f0f1f8f7c11")
-_OPAQUE: Final = frozenset(("input", "result", "content", "files"))
+_OPAQUE: Final = frozenset(("input", "result", "content", "files", "settings"))
 """Fields whose content is the user's own and means nothing to the format."""
 _RULES: Final = ("allow", "ask", "deny")
 
@@ -42,6 +43,12 @@ def included(
         ]
     if not isinstance(value, dict):
         return value
+    if value.keys() == {"$json"}:
+        try:
+            return json.loads(value["$json"])
+        except (TypeError, ValueError, RecursionError):
+            complain((*where, "$json"), "is a text of JSON.")
+            return None
     if "$file" not in value:
         return {key: included(item, folder, complain, (*where, key)) for key, item in value.items()}
     try:
@@ -106,7 +113,24 @@ def load(path: Path) -> LoadedScenario:
     if problems:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
     scenario = build(document, path, _identity(document, path), parsed)
-    return LoadedScenario(scenario, tuple(warnings))
+    # Variables and files are the ways to keep a secret elsewhere; the text names them only.
+    said = "holds what looks like a secret; write `${NAME}` and set the variable."
+    secrets = [
+        str(Problem(path.name, parsed.line(where), dotted(where), said))
+        for where in secrets_in(parsed.value)
+    ]
+    return LoadedScenario(scenario, tuple(warnings), tuple(secrets))
+
+
+def secrets_in(value: Any, where: Where = ()) -> Iterator[Where]:
+    """Yield where a document holds what has the name or the shape of a secret."""
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from secrets_in(item, (*where, key))
+    elif isinstance(value, str) and "${" not in value:
+        key = str(where[-1])
+        if without_secrets({key: value}) != {key: value}:
+            yield where
 
 
 def _text(path: Path) -> str:
@@ -165,6 +189,13 @@ def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
             wrong((*where, key), said)
         elif key in ("mode", "permission_mode") and item == "delegate":
             ignored((*where, key), "delegate is known to claudeless and is default here.")
+        elif key in _RULES and isinstance(item, list):
+            for index, note in enumerate(map(rule_note, item)):
+                if note is not None:
+                    ignored((*where, key, index), note)
+        elif key == "capture":
+            if (told := fault(key, item)) is not None:
+                wrong((*where, key), told)
         elif key == "expect" and "type" not in item:
             for kind, want in item.items():
                 if (told := fault(kind, want)) is not None:
@@ -181,8 +212,8 @@ def _pattern(value: dict[str, Any], where: Where, wrong: Any) -> None:
     elif kind == "regex":
         try:
             matcher(PromptPattern("regex", value["pattern"]))
-        except re.error as error:
-            wrong((*where, "pattern"), f"is no regular expression: {error}.")
+        except ValueError as error:
+            wrong((*where, "pattern"), str(error))
 
 
 def _sense(key: str, value: Any) -> str | None:

@@ -6,181 +6,29 @@ answer never stands before what it answers.
 
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, Final, Literal
 
 from iac_base.files import write_whole
-from iac_base.secrets import secrets_of, without_secrets
+from iac_base.secrets import secrets_of
 from iac_scenario.errors import PlayError
 from iac_scenario.mcp_config import read_config, remote_servers
-from iac_scenario.model import StdioServer, public
+from iac_scenario.model import StdioServer
+from iac_scenario.recording import Recorded, document, recorded
 
-PROMPT: Final = "replay"
-"""The prompt that a recorded scenario answers."""
-
-_CHANGING: Final = re.compile(
-    r"""(?x)
-    \d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | \b\d\d:\d\d:\d\d\b             # times
-    | \b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}- | \b[0-9a-fA-F]{16,}\b
-    | \b\d{10,}\b | /tmp/ | \b\d+(?:\.\d+)?\ ?(?:ms|seconds)\b
-    """
-)
-"""What will be another text next time: then the text itself is not expected."""
 _PLACE: Final = "{mcp-config}"
 _VARIABLE: Final = "IAC_SCENARIO_MCP_CONFIG"
+_EVERY: Final = 0.3
+"""Seconds between two looks at what was said."""
 Side = Literal["client", "server"]
-
-
-@dataclass(slots=True)
-class Recorded:
-    """A call as it was made, what came of it, and what the server asked during it."""
-
-    server: str
-    tool: str
-    input: Any
-    at: int
-    text: str = ""
-    is_error: bool = False
-    done: bool = False
-    elicitations: list[dict[str, Any]] = field(default_factory=list)
-
-
-def recorded(server: str, entries: Iterable[Mapping[str, Any]]) -> list[Recorded]:
-    """Return the calls of one server's log that were answered, in the order they were made."""
-    calls: list[Recorded] = []
-    open_calls: dict[Any, Recorded] = {}
-    questions: dict[Any, str] = {}
-    waiting: Recorded | None = None
-    for entry in entries:
-        message, side = entry["message"], entry["from"]
-        if not isinstance(message, dict):
-            continue
-        method, params = message.get("method"), message.get("params") or {}
-        key = message.get("id")
-        if side == "client" and method == "tools/call":
-            if waiting is not None and "inputResponses" in params:
-                waiting.elicitations += [
-                    _elicited(questions.get(name, ""), answer)
-                    for name, answer in params["inputResponses"].items()
-                    if isinstance(answer, dict) and "action" in answer
-                ]
-                call, waiting = waiting, None
-            else:
-                call = Recorded(
-                    server, params.get("name", ""), params.get("arguments") or {}, entry["at"]
-                )
-                calls.append(call)
-            open_calls[key] = call
-        elif side == "server" and method == "elicitation/create":
-            questions[key] = params.get("message", "")
-        elif side == "client" and key in questions and "result" in message and open_calls:
-            last = list(open_calls.values())[-1]
-            last.elicitations.append(_elicited(questions.pop(key), message["result"]))
-        elif side == "server" and key in open_calls and ("result" in message or "error" in message):
-            call = open_calls.pop(key)
-            result = message.get("result") or {}
-            if result.get("resultType") == "input_required":
-                asked = result.get("inputRequests") or {}
-                questions = {
-                    name: (request.get("params") or {}).get("message", "")
-                    for name, request in asked.items()
-                }
-                waiting = call
-            else:
-                _finish(call, message)
-    return [call for call in calls if call.done]
-
-
-def _elicited(question: str, answer: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"action": answer.get("action", "cancel")}
-    if answer.get("content"):
-        found["content"] = answer["content"]
-    if question:
-        found["message"] = {"type": "exact", "text": question}
-    return found
-
-
-def _finish(call: Recorded, message: Mapping[str, Any]) -> None:
-    call.done = True
-    if "error" in message:
-        error = message["error"]
-        call.is_error = True
-        call.text = f"MCP error {error.get('code')}: {error.get('message')}"
-        return
-    result = message["result"]
-    call.is_error = bool(result.get("isError"))
-    call.text = "\n".join(
-        block.get("text", "")
-        for block in result.get("content") or ()
-        if block.get("type") == "text"
-    )
-
-
-def document(
-    name: str,
-    calls: Iterable[Recorded],
-    servers: Mapping[str, StdioServer],
-    secrets: Collection[str],
-) -> dict[str, Any]:
-    """Return the scenario as the tables of its file."""
-    return {
-        "name": name,
-        "prompts": [PROMPT],
-        "tool_execution": {"mode": "real_mcp"},
-        "mcp_servers": {key: _server(server, secrets) for key, server in sorted(servers.items())},
-        "responses": [
-            {
-                "pattern": {"type": "exact", "text": PROMPT},
-                "response": {"tool_calls": [_call(call, secrets) for call in calls]},
-            }
-        ],
-    }
-
-
-def _call(call: Recorded, secrets: Collection[str]) -> dict[str, Any]:
-    text = without_secrets(call.text, secrets)
-    given = without_secrets(call.input, secrets)
-    table: dict[str, Any] = {
-        "tool": f"mcp__{public(call.server)}__{public(call.tool)}",
-        "input": given,
-        "error" if call.is_error else "result": text,
-        "expect": {"is_error": call.is_error},
-    }
-    # With other arguments than the recorded ones, another text is to be expected.
-    if text == call.text and given == call.input and _CHANGING.search(text) is None:
-        table["expect"]["equals"] = text
-    if call.elicitations:
-        table["elicitations"] = without_secrets(call.elicitations, secrets)
-    return table
-
-
-def _server(server: StdioServer, secrets: Collection[str]) -> dict[str, Any]:
-    table: dict[str, Any] = {"command": server.command}
-    if server.args:
-        # A file that is there is no secret, however random its folder is called.
-        table["args"] = [
-            word if os.path.isfile(word) else without_secrets(word, secrets)  # noqa: PTH113
-            for word in server.args
-        ]
-    if server.env:
-        # A secret is read from the environment of whoever plays the scenario.
-        table["env"] = {
-            name: value
-            if without_secrets({name: value}, secrets)[name] == value
-            else f"${{{name}}}"
-            for name, value in server.env.items()
-        }
-    if server.cwd is not None:
-        table["cwd"] = server.cwd
-    return table
 
 
 def pass_on(command: Sequence[str], log: Path) -> int:
@@ -236,7 +84,7 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
     The client gets the path of the other configuration wherever `config` or `{mcp-config}` is
     among its arguments, and in IAC_SCENARIO_MCP_CONFIG. Raises PlayError where it cannot start.
     """
-    servers = read_config(config)
+    servers = {key: server for key, server in read_config(config).items() if server.command}
     with TemporaryDirectory(prefix="iac-scenario-") as name:
         folder = Path(name)
         logs = {server: folder / f"{number}.jsonl" for number, server in enumerate(servers)}
@@ -246,24 +94,60 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
         proxied.write_text(json.dumps({"mcpServers": {**remote_servers(config), **table}}))
         words = [word.replace(_PLACE, str(proxied)) for word in command]
         words = [str(proxied) if word == str(config) else word for word in words]
+
+        def calls() -> list[Recorded]:
+            return [call for key, log in logs.items() for call in recorded(key, _entries(log))]
+
         try:
-            status = subprocess.run(
-                words, env={**os.environ, _VARIABLE: str(proxied)}, check=False
-            ).returncode
+            client = subprocess.Popen(words, env={**os.environ, _VARIABLE: str(proxied)})
         except OSError as error:
             raise PlayError(f"{command[0]}: {error.strerror}.") from None
-        calls = [call for key, log in logs.items() for call in recorded(key, _entries(log))]
-    return status, _written(calls, servers, output)
+        with _keeping(calls, servers, output) as count:
+            status = client.wait()
+    return status, count[0]
 
 
 def record_server(command: Sequence[str], output: Path) -> tuple[int, int]:
     """Stand in a server's place on standard input and output; then as `record_client`."""
     name = Path(command[0]).stem
+    servers = {name: StdioServer(command[0], tuple(command[1:]))}
     with TemporaryDirectory(prefix="iac-scenario-") as folder:
         log = Path(folder, "log.jsonl")
-        status = pass_on(command, log)
-        calls = recorded(name, _entries(log))
-    return status, _written(calls, {name: StdioServer(command[0], tuple(command[1:]))}, output)
+        with _keeping(lambda: recorded(name, _entries(log)), servers, output) as count:
+            status = pass_on(command, log)
+    return status, count[0]
+
+
+@contextmanager
+def _keeping(
+    calls: Callable[[], list[Recorded]], servers: Mapping[str, StdioServer], output: Path
+) -> Iterator[list[int]]:
+    """Write the scenario anew whenever a call was answered, so that no end of it loses any.
+
+    Yields a list that holds the number of its calls at the end.
+    """
+    count = [-1]
+    ended = threading.Event()
+
+    def write() -> None:
+        found = calls()
+        if len(found) != count[0]:
+            count[0] = _written(found, servers, output)
+
+    def keep() -> None:
+        while not ended.wait(_EVERY):
+            # What cannot be written is told at the end.
+            with suppress(PlayError):
+                write()
+
+    keeper = threading.Thread(target=keep, daemon=True)
+    keeper.start()
+    try:
+        yield count
+    finally:
+        ended.set()
+        keeper.join()
+    write()
 
 
 def _proxied(server: StdioServer, log: Path) -> dict[str, Any]:
@@ -273,9 +157,10 @@ def _proxied(server: StdioServer, log: Path) -> dict[str, Any]:
 
 
 def _entries(log: Path) -> list[dict[str, Any]]:
+    """Return the entries that are whole; the last line may still be written."""
     if not log.is_file():
         return []
-    return [json.loads(line) for line in log.read_bytes().splitlines()]
+    return [json.loads(line) for line in log.read_bytes().rpartition(b"\n")[0].splitlines()]
 
 
 def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: Path) -> int:
@@ -304,10 +189,15 @@ def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: 
 def _as_toml(table: Mapping[str, Any]) -> str:
     import tomlkit
 
-    try:
-        return tomlkit.dumps(table)
-    # TOML has no null, and arguments may have one.
-    except (ValueError, TypeError) as error:
-        raise PlayError(
-            f"The session holds what TOML cannot write ({error}); record it to a .json file."
-        ) from None
+    return tomlkit.dumps(_without_null(table))
+
+
+def _without_null(value: Any) -> Any:
+    """Return a value with `{ "$json" = "null" }` for null, which TOML has not."""
+    if value is None:
+        return {"$json": "null"}
+    if isinstance(value, list):
+        return [_without_null(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _without_null(item) for key, item in value.items()}
+    return value

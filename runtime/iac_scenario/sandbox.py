@@ -38,6 +38,7 @@ LARGEST: Final = 10_000_000
 """Bytes of one file that is read or written."""
 _NEVER: Final = "is never written: it can run or open things."
 _DEEPEST: Final = 64
+_MOST_GUARDED: Final = 500
 _MOST: Final = 100_000
 """Entries that one walk visits."""
 
@@ -221,13 +222,30 @@ class Sandbox:
         return found
 
     def protected(self) -> dict[Parts, int]:
-        """Return where protected files and folders stand, and their inodes; none inside others."""
+        """Return where protected files and folders stand, and their inodes; none inside others.
+
+        A file with another name outside of the folder (a hard link) is one of them.
+        """
         found: dict[Parts, int] = {}
+        linked: dict[int, tuple[int, list[Parts]]] = {}
         for top, folders, files, handle in os.fwalk(".", dir_fd=self._root):
             for name in [name for name in (*folders, *files) if folded(name) in PROTECTED]:
                 entry = os.stat(name, dir_fd=handle, follow_symlinks=False)
                 found[(*Path(top).parts, name)] = entry.st_ino
+            for name in files:
+                entry = os.stat(name, dir_fd=handle, follow_symlinks=False)
+                if entry.st_nlink > 1 and stat.S_ISREG(entry.st_mode):
+                    names = linked.setdefault(entry.st_ino, (entry.st_nlink, []))[1]
+                    names.append((*Path(top).parts, name))
             folders[:] = [name for name in folders if folded(name) not in PROTECTED]
+        for inode, (count, names) in linked.items():
+            if count > len(names):
+                found |= dict.fromkeys(names, inode)
+        if len(found) > _MOST_GUARDED:
+            raise CallError(
+                f"{self.root} has more than {_MOST_GUARDED} files that are protected or have other"
+                " names elsewhere (hard links); copy it, or allow --allow-real-bash."
+            )
         return found
 
     def set_aside(self, known: Mapping[Parts, int]) -> list[str]:

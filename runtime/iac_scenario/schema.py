@@ -26,10 +26,11 @@ class Field(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of fields, and a sentence about it."""
+    """A table of fields, and a sentence about it; of the fields in `one_of` it has exactly one."""
 
     doc: str
     fields: Mapping[str, Field]
+    one_of: tuple[str, ...] = ()
 
 
 def _read_tables() -> Iterator[tuple[str, Table]]:
@@ -48,7 +49,7 @@ def _read_tables() -> Iterator[tuple[str, Table]]:
             known = modes.get(kind.removeprefix("one of "))
             types = (f"one of {known}",) if known else tuple(kind.split(" or "))
             fields[key] = Field(types, **row)
-        yield name, Table(table["doc"], fields)
+        yield name, Table(table["doc"], fields, tuple(table.get("one_of", ())))
 
 
 TABLES: Final[Mapping[str, Table]] = dict(_read_tables())

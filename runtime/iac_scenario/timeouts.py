@@ -19,8 +19,17 @@ TIMEOUTS: Final[Mapping[str, Timeout]] = {
         30_000, "The time a server has to start, to agree on a protocol and to list its tools."
     ),
     "mcp_timeout_ms": Timeout(30_000, "The time a server has to answer one call."),
+    "notification_timeout_ms": Timeout(
+        5_000, "The time for which an expected notification is waited for."
+    ),
     "bash_timeout_ms": Timeout(
         120_000, "The time one Bash command may take; a call's own `timeout` may be shorter."
+    ),
+    "hook_timeout_ms": Timeout(
+        60_000, "The time one hook may take; its own `timeout`, in seconds, may be shorter."
+    ),
+    "prompt_timeout_ms": Timeout(
+        600_000, "The time that all one prompt leads to may take; after it the run fails."
     ),
     "response_delay_ms": Timeout(0, "The pause before a reply that has no `delay_ms` of its own."),
 }

@@ -16,7 +16,10 @@ from iac_scenario.errors import CallError
 from iac_scenario.sandbox import Sandbox
 
 SERVERS = Path(os.environ.get("IAC_NODE_SERVERS", "~/.cache/iac-servers")).expanduser()
-"""Where `npm install --prefix` has put the official servers."""
+"""Where `npm install --prefix` and a virtual environment have put the official servers."""
+
+AGENTS = Path(os.environ.get("IAC_AGENTS", "~/.cache/iac-agents")).expanduser()
+"""Where `nox -s agents` has put the clients of Anthropic, OpenAI and Google."""
 
 PROGRAM = Path(__file__).with_name("server_program.py")
 
@@ -62,6 +65,22 @@ def node_servers() -> Path:
     if not (folder / "server-everything").is_dir():
         pytest.skip(f"needs the official servers under {SERVERS} (nox -s servers)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def python_servers() -> Path:
+    """The folder of the programs of the official servers from PyPI; skipped where they miss."""
+    if not (SERVERS / "bin" / "mcp-server-git").is_file():
+        pytest.skip(f"needs mcp-server-git under {SERVERS}/bin (nox -s servers)")
+    return SERVERS / "bin"
+
+
+@pytest.fixture(scope="session")
+def agents() -> Path:
+    """The folder of the clients: node_modules/.bin, and bin of a Python; skipped without them."""
+    if not (AGENTS / "node_modules" / ".bin" / "claude").exists():
+        pytest.skip(f"needs clients of models under {AGENTS} (nox -s agents)")
+    return AGENTS
 
 
 @pytest.fixture(scope="session")

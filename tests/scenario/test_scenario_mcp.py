@@ -11,7 +11,7 @@ from scenario_helpers import Make, Run
 
 pytestmark = pytest.mark.process
 
-MODE = '[tool_execution]\nmode = "real_mcp"\nprotocol = "{protocol}"\n'
+MODE = '[tool_execution]\nmode = "real_mcp"\nprotocol = "{protocol}"\nvalidate = "client"\n'
 
 
 @pytest.mark.parametrize("protocol", ["auto", "legacy", "2026-07-28"])
@@ -63,22 +63,24 @@ def test_a_hang_a_crash_and_a_server_that_cannot_start_end_no_run(
 command = "{sys.executable}"
 args = ["{Path(__file__).with_name("server_program.py")}"]
 [mcp_servers.missing]
+allow_unstarted = true
 command = "/nowhere/at/all"
 [mcp_servers.broken]
+allow_unstarted = true
 command = "{sys.executable}"
 args = ["-c", "raise SystemExit('no luck')"]
 [timeouts]
 mcp_timeout_ms = 1500
 [default_response]
 tool_calls = [
-  {{ tool = "mcp__ours__hang", expect = {{ contains = "did not answer within 1,500 ms" }} }},
+  {{ tool = "mcp__ours__hang", expect = {{ contains = "did not answer within 1,500 ms", is_error = true }} }},
   {{ tool = "mcp__ours__echo", input = {{ text = "alive" }}, expect = {{ equals = "alive" }} }},
   {{ tool = "mcp__ours__crash", expect = {{ contains = "out of cheese", is_error = true }} }},
-  {{ tool = "mcp__ours__echo", input = {{ text = "hi" }}, expect = {{ contains = "ended" }} }},
+  {{ tool = "mcp__ours__echo", input = {{ text = "hi" }}, expect = {{ contains = "ended", is_error = true }} }},
   {{ tool = "mcp__other__echo", input = {{ text = "alive" }}, expect = {{ equals = "alive" }} }},
-  {{ tool = "mcp__missing__x", expect = {{ contains = "No such file" }} }},
-  {{ tool = "mcp__broken__x", expect = {{ contains = "no luck" }} }},
-  {{ tool = "mcp__none__x", expect = {{ contains = "no server of that name" }} }},
+  {{ tool = "mcp__missing__x", expect = {{ contains = "No such file", is_error = true }} }},
+  {{ tool = "mcp__broken__x", expect = {{ contains = "no luck", is_error = true }} }},
+  {{ tool = "mcp__none__x", expect = {{ contains = "no server of that name", is_error = true }} }},
   {{ tool = "unheard", expect = {{ is_error = true }} }},
 ]
 """)  # fmt: skip
@@ -93,9 +95,9 @@ command = "{sys.executable}"
 args = ["-c", "import time; time.sleep(60)"]
 [[default_response.tool_calls]]
 tool = "x"
-expect = {{ contains = "did not start within 0.3 s" }}
+expect = {{ contains = "did not start within 0.3 s", is_error = true }}
 """)  # fmt: skip
-    ran = run("run", path, "-p", "x", "--mcp-start-timeout-ms", "300")
+    ran = run("run", path, "-p", "x", "--mcp-start-timeout-ms", "300", "--allow", "unstarted")
     assert ran.status == 0, ran.err
 
 
@@ -114,13 +116,13 @@ mode = "plan"
 deny = ["mcp__ours"]
 [default_response]
 tool_calls = [
-  { tool = "echo", input = { text = "a" }, expect = { contains = "denied" } },
-  { tool = "mcp__ours__echo", input = { text = "a" }, expect = { contains = "denied" } },
+  { tool = "echo", input = { text = "a" }, expect = { contains = "denied", is_error = true } },
+  { tool = "mcp__ours__echo", input = { text = "a" }, expect = { contains = "denied", is_error = true } },
   { tool = "mcp__two_x__echo", input = { text = "only reads" }, expect = { equals = "only reads" } },
-  { tool = "mcp__two_x__fail", expect = { contains = "denied" } },
+  { tool = "mcp__two_x__fail", expect = { contains = "denied", is_error = true } },
 ]
 """)  # fmt: skip
-    ran = run("run", path, "-p", "x", "--mcp-config", config)
+    ran = run("run", path, "-p", "x", "--mcp-config", config, "--allow", "unstarted")
     assert ran.status == 0, ran.err
     free = make(path.read_text().replace('mode = "plan"\ndeny = ["mcp__ours"]', ""))
     assert "several servers have it: mcp__ours__echo, mcp__two_x__echo" in run(
@@ -139,7 +141,7 @@ def test_without_servers_a_call_says_what_is_missing(make: Make, run: Run) -> No
         (None, "servers.json"),
         ("{", "is not JSON"),
         ("[]", "has no object mcpServers"),
-        ('{"mcpServers": {"a": {"url": "http://x"}}}', "none of its servers is over stdio"),
+        ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "one of them only"),
         ('{"mcpServers": {"a": {}}}', "mcpServers.a: needs the field command"),
         ('{"mcpServers": {"a": {"command": 3}}}', "mcpServers.a.command: must be a text"),
         ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "${NOT_SET_HERE}"),

@@ -172,6 +172,113 @@ def test_a_mode_says_what_no_rule_says(mode: str | None, verdicts: str) -> None:
     assert [decide(call, permissions).verdict for call in calls] == verdicts.split()
 
 
+DOCUMENTED = [
+    # Compound commands: "A rule must match each subcommand independently."
+    ("allow", "Bash(npm test *)", "Bash", "npm test a & npm test b", "allow"),
+    ("allow", "Bash(npm test *)", "Bash", "npm test a |& tee log", "ask"),
+    ("allow", "Bash(npm test *)", "Bash", "npm test a\nrm b", "ask"),
+    # Process wrappers: "timeout, time, nice, nohup, stdbuf, command, builtin and bare xargs".
+    ("allow", "Bash(npm test *)", "Bash", "timeout 30 npm test", "allow"),
+    ("allow", "Bash(npm test *)", "Bash", "timeout -k 5 30 nice -n 3 npm test", "allow"),
+    ("allow", "Bash(npm test *)", "Bash", "stdbuf -oL nohup npm test", "allow"),
+    ("allow", "Bash(npm test *)", "Bash", "time npm test && command npm test", "allow"),
+    ("allow", "Bash(grep *)", "Bash", "xargs grep x", "allow"),
+    ("allow", "Bash(grep *)", "Bash", "xargs -n1 grep x", "ask"),
+    ("allow", "Bash(npm test *)", "Bash", "npx npm test", "ask"),
+    ("allow", "Bash(timeout *)", "Bash", "timeout 3 rm b", "ask"),
+    ("deny", "Bash(rm *)", "Bash", "timeout 3 rm b", "deny"),
+    ("deny", "Bash(timeout *)", "Bash", "timeout 3 ls", "deny"),
+    ("allow", "Bash(find *)", "Bash", "find . -delete -exec rm {} +", "ask"),
+    # Redirections: "the check covers your Edit allow and deny rules, protected paths, and the
+    # working directories."
+    ("allow", "Bash(echo *)", "Bash", "echo a > b", "allow"),
+    ("allow", "Bash(echo *)", "Bash", "echo a > ../b", "ask"),
+    ("allow", "Bash(echo *)", "Bash", "echo a >> /etc/hosts", "ask"),
+    ("allow", "Bash(echo *)", "Bash", "echo a > .git/hooks/pre-commit", "ask"),
+    ("allow", "Bash(echo *)", "Bash", "echo a 2>&1 > /dev/null", "allow"),
+    ("deny", "Edit(./src/**)", "Bash", "echo a > src/b", "deny"),
+    ("deny", "Edit(./src/**)", "Bash", "make 2> src/b", "deny"),
+    ("deny", "Edit(./src/**)", "Bash", "echo a > src*", "ask"),
+    ("deny", "Edit(./src/**)", "Bash", "echo a | tee src/b", "deny"),
+    ("deny", "Edit(./src/**)", "Bash", "cat src/b", "allow"),
+    ("ask", "Edit(./src/**)", "Bash", "cp a src/b", "ask"),
+    # Read and Edit: "deny rules apply to the file commands that are recognized in Bash".
+    ("deny", "Read(./.env)", "Bash", "cat .env", "deny"),
+    ("deny", "Read(./.env)", "Bash", "wc -l < .env", "deny"),
+    ("deny", "Read(.env)", "Bash", "ls && head -1 deep/.env", "deny"),
+    ("deny", "Read(./secret)", "Bash", "grep -r x secret/a", "deny"),
+    ("deny", "Read(./.env)", "Bash", "cat .e*", "ask"),
+    ("deny", "Read(./.env)", "Bash", "cd a && cat b", "ask"),
+    ("deny", "Read(./.env)", "Bash", "cat $X", "ask"),
+    ("deny", "Read(./.env)", "Bash", "echo .env", "allow"),
+    # "Read rules apply to Grep and Glob"; what they may not read is left out of what they find.
+    ("deny", "Read(./secret/**)", "Grep", "secret", "deny"),
+    ("deny", "Read(./secret/**)", "Grep", ".", "allow"),
+    ("ask", "Read(./secret/**)", "Grep", ".", "ask"),
+    ("ask", "Read(./secret/**)", "Glob", "src", "allow"),
+    # "Only Read(path) and Edit(path) are consulted."
+    ("deny", "Write(./src/**)", "Write", "src/a", "allow"),
+    ("deny", "Glob(./src/**)", "Glob", "src/a", "allow"),
+    # MCP: "allow rules only accept globs after a literal mcp__<server>__ prefix".
+    ("allow", "mcp__*", "mcp__mail__send", "", "ask"),
+    ("allow", "mcp__mail__*", "mcp__mail__send", "", "allow"),
+    ("deny", "mcp__*", "mcp__mail__send", "", "deny"),
+]
+"""Rows of https://code.claude.com/docs/en/permissions (September 2026), by section."""
+
+
+@pytest.mark.parametrize(("kind", "rule", "tool", "value", "expected"), DOCUMENTED)
+def test_rules_hold_as_they_are_documented(
+    kind: str, rule: str, tool: str, value: str, expected: str
+) -> None:
+    rules = {kind: (rule,)}
+    permissions = PermissionRules(mode="default" if kind == "allow" else None, **rules)  # type: ignore[arg-type]
+    asked = request(tool, value)
+    if tool in ("Grep", "Glob"):
+        asked = PermissionRequest(tool, {"path": value}, True, place)
+    assert decide(asked, permissions).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("mkdir a && cp b a/b && ls", "allow"),
+        ("rm -rf a", "allow"),
+        ("mv a ../b", "ask"),
+        ("touch .git/config", "ask"),
+        ("make", "ask"),
+        ("ls > b", "allow"),
+    ],
+)
+def test_accepted_edits_are_file_commands_too(line: str, expected: str) -> None:
+    assert decide(request("Bash", line), PermissionRules(mode="accept-edits")).verdict == expected
+
+
+@pytest.mark.usefixtures("confinement")
+def test_what_may_not_be_read_is_not_found_and_paths_begin_where_bash_is(
+    make: Make, run: Run
+) -> None:
+    path = make("""
+        tool_execution.mode = "simulated"
+        [tool_execution.files]
+        "a/key" = "hi"
+        "secret/key" = "hi"
+        ".env" = "hi"
+        [permissions]
+        deny = ["Read(./secret/**)", "Read(.env)", "Write(a)"]
+        [default_response]
+        tool_calls = [
+          { tool = "Grep", input = { pattern = "hi" }, expect = { equals = "/sandbox/a/key" } },
+          { tool = "Glob", input = { pattern = "**/key" }, expect = { equals = "/sandbox/a/key" } },
+          { tool = "Bash", input = { command = "cat a/key; cd secret" }, expect = { equals = "hi" } },
+          { tool = "Bash", input = { command = "cat key" }, expect = { contains = "denied", is_error = true } },
+        ]
+        """)
+    ran = run("run", path, "-p", "x")
+    assert ran.status == 0, ran.err
+    assert "'Write(a)' is not looked at, as in Claude Code: write Edit(a)." in ran.err
+
+
 def test_deny_wins_over_ask_and_ask_over_allow() -> None:
     rules = {"allow": ("Bash",), "ask": ("Bash(git *)",), "deny": ("Bash(git push *)",)}
     permissions = PermissionRules(mode="bypass-permissions", **rules)  # type: ignore[arg-type]
@@ -202,11 +309,11 @@ def test_denied_is_a_result_and_the_run_goes_on(make: Make, run: Run) -> None:
         ask = ["Grep", "Read(./secret/**)"]
         [default_response]
         tool_calls = [
-          { tool = "Bash", input = { command = "rm x" }, expect = { contains = "has been denied" } },
+          { tool = "Bash", input = { command = "rm x" }, expect = { contains = "has been denied", is_error = true } },
           { tool = "Write", input = { file_path = "a", content = "1" }, expect = { is_error = true } },
           { tool = "Write", input = { file_path = "a", content = "1" }, approve = true, expect = { is_error = false } },
           { tool = "Read", input = { file_path = "a" }, expect = { contains = "1" } },
-          { tool = "Read", input = { file_path = "secret/a" }, expect = { contains = "was asked for and not given" } },
+          { tool = "Read", input = { file_path = "secret/a" }, expect = { contains = "was asked for and not given", is_error = true } },
           { tool = "Bash", input = { command = "cat a | wc -c" }, expect = { equals = 1 } },
           { tool = "Bash", input = { command = "echo 1 > b" }, expect = { is_error = true } },
           { tool = "Grep", input = { pattern = "1" }, approve = false, expect = { is_error = true } },

@@ -109,20 +109,29 @@ def test_the_schema_takes_what_the_reader_takes() -> None:
     assert named <= TABLES.keys()
 
 
+@pytest.mark.process
 def test_the_tutorial_works_as_it_is_written(tmp_path: Path) -> None:
     import re
     import subprocess
-    import sys
 
+    server = Path(sys.executable).with_name("mcp-server-time")
+    if not server.exists():
+        pytest.skip("needs the server of the tutorial: pip install mcp-server-time")
     page = (ROOT / "docs" / "scenario.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"<!-- (\S+) -->\n```\w*\n(.*?)```", page, re.DOTALL)
-    assert [name for name, _ in blocks] == ["server.py", "greets.toml"]
-    for name, text in blocks:
-        python = text.replace('"python3"', f'"{sys.executable}"')
-        (tmp_path / name).write_text(python)
-    done = subprocess.run(
-        [sys.executable, "-m", "iac_scenario", "run", "greets.toml"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "I'll greet her.\nHello, Ada!\n"
+    [repaired] = re.findall(r"<!-- time.toml -->\n```\w*\n(.*?)```", page, re.DOTALL)
+    [failure] = re.findall(r"```text\n(   FAILED .*?)   ```", page, re.DOTALL)
+
+    def ran(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "iac_scenario", *words],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+
+    assert ran("new", "-o", "time.toml", str(server)).returncode == 0
+    first = ran("run", "time.toml")
+    assert first.returncode == 1
+    for line in failure.splitlines():
+        assert line.strip() in first.stderr
+    (tmp_path / "time.toml").write_text(repaired.replace('"mcp-server-time"', f'"{server}"'))
+    again = ran("run", "time.toml")
+    assert again.returncode == 0, again.stderr

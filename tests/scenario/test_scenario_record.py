@@ -10,7 +10,7 @@ import pytest
 from scenario_helpers import Run
 
 from iac_base.secrets import REDACTED, secrets_of, without_secrets
-from iac_scenario.record import document, recorded
+from iac_scenario.recording import document, recorded
 
 PROGRAM = str(Path(__file__).with_name("server_program.py"))
 TOKEN = "ghp_" + "a1" * 18
@@ -36,6 +36,15 @@ async def main():
             ("echo", {"text": "it is 2025-01-01 10:00:00"}), ("facts", {}),
         ):
             await client.call_tool(name, given)
+        for given in ({}, {"as": "json", "password": "hunter2-xyz", "nothing": None}):
+            result = await client.call_tool("make", given)
+            text = result.content[0].text
+            key = json.loads(text)["id"] if given else text.split()[1]
+            await client.call_tool("use", {"id": key})
+        await client.call_tool("echo", {"text": "hunter2-xyz again"})
+        # It is written as it goes: what was answered a moment ago is there.
+        await anyio.sleep(1)
+        assert open(sys.argv[3]).read().count("is_error") >= 11
 
 anyio.run(main)
 """
@@ -56,18 +65,20 @@ def test_a_recorded_session_plays_again(
     config.write_text(json.dumps({"mcpServers": {"ours": entry, "far": far}}))
     output = tmp_path / f"session.{ending}"
     words = ("record", "--mcp-config", config, "-o", output, "--")
-    ran = run(*words, sys.executable, client, config, mode)
-    assert (ran.status, "6 calls recorded" in ran.err) == (0, True), ran.err
+    ran = run(*words, sys.executable, client, config, mode, output)
+    assert (ran.status, "11 calls recorded" in ran.err) == (0, True), ran.err
     text = output.read_text()
     assert TOKEN not in text
     assert "very-secret-value" not in text
     assert "${API_TOKEN}" in text
     assert "2025-01-01 10:00:00" in text
+    assert "hunter2-xyz" not in text
+    assert "Made <any> at <timestamp>" in text
     monkeypatch.setenv("API_TOKEN", "another")
     for played in ("real_mcp", "mock"):
         again = run("run", output, "--tool-execution-mode", played)
         assert again.status == 0, again.err
-        assert "10 expectations met, 0 failed" in again.err
+        assert "21 expectations met, 0 failed" in again.err
     assert run("check", output).status == 0
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -43,7 +44,7 @@ class World:
         (top / "root_evil" / "secret").write_text(SECRET)
         self.session = self.opened()
 
-    def opened(self, **options: bool) -> BashSession:
+    def opened(self, **options: Any) -> BashSession:
         return BashSession(Sandbox(self.root, "/box"), now, limits=LIMITS, **options)
 
     def run(self, line: str, timeout: float = 20) -> BashResult:
@@ -84,15 +85,26 @@ def test_a_line_prints_writes_and_ends_with_its_status(
     assert (tmp_path / "root" / "made").read_text() == "a\n"
 
 
-def test_folder_and_exported_variables_last_and_nothing_else_does(session: BashSession) -> None:
-    session.run("mkdir 'd e'; cd 'd e'; export A='x  y' B=$'1\\n2'; C=gone; cd sub 2>/dev/null", 20)
+def test_folder_and_variables_last_and_nothing_else_does(session: BashSession) -> None:
+    session.run("mkdir 'd e'; cd 'd e'; export A='x  y' B=$'1\\n2'; C=kept; cd sub 2>/dev/null", 20)
     result = session.run('pwd; printf "%s|" "$A" "$B" "$C" "$1" "$#"', 20)
     assert result.out.splitlines()[0].endswith(b"/d e")
-    assert result.out.endswith(b"x  y|1\n2|||0|")
+    assert result.out.endswith(b"x  y|1\n2|kept||0|")
     session.run("export A=2; cd ..; exit 1", 20)
     assert session.run("cd - >/dev/null; echo $A ${PWD##*/}", 20).out == b"2 d e\n"
     session.run('rmdir "$PWD"', 20)
     assert session.run("ls -d .", 20).out == b".\n"
+
+
+def test_a_hard_link_is_not_written_through(world: World) -> None:
+    os.link(world.top / "secret", world.root / "twin")
+    session = world.opened(guarded=True)
+    session.run("ln a.txt own; echo two >> own; cat a.txt > b.txt", 20)
+    assert (world.root / "b.txt").read_text() == "one\ntwo\n"
+    for line in ("echo x > twin", "ln twin more; echo x > more", "mv twin a; echo x > a"):
+        session.run(line, 20)
+    assert (world.top / "secret").read_text() == SECRET
+    assert (world.root / "twin").samefile(world.top / "secret")
 
 
 def test_a_folder_elsewhere_does_not_last(world: World) -> None:

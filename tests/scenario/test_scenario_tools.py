@@ -1,5 +1,6 @@
 """Read, Write, Edit, Glob and Grep as the assistant sees them."""
 
+import os
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario.filetools import matches_glob
+from iac_scenario.permissions import matches_glob
 
 FILES = """
 tool_execution.mode = "simulated"
@@ -82,7 +83,7 @@ tool_execution.mode = "simulated"
             "File created successfully at: /sandbox/n",
         ),
         ("Glob", '{ pattern = "**/*.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
-        ("Glob", '{ pattern = "*.py", path = "src" }', "/sandbox/src/a.py"),
+        ("Glob", '{ pattern = "./*.py", path = "src" }', "/sandbox/src/a.py\n"),
         ("Glob", '{ pattern = "/sandbox/src/*.py" }', "/sandbox/src/a.py"),
         ("Glob", '{ pattern = "*.rs" }', "No files found"),
         (
@@ -102,8 +103,21 @@ tool_execution.mode = "simulated"
         ("Grep", '{ pattern = "os.print", multiline = true }', "/sandbox/src/a.py"),
         ("Grep", '{ pattern = "hi", head_limit = 1 }', "/sandbox/notes.md\n"),
         ("Grep", '{ pattern = "none" }', "No matches found"),
-        ("Grep", '{ pattern = "(" }', "Error: '(' is no regular expression"),
-        ("Grep", '{ pattern = "x", type = "zig" }', "Error: type 'zig' is not known"),
+        ("Grep", '{ pattern = "(" }', "Error: rg: regex parse error:"),
+        ("Grep", '{ pattern = "x", type = "zog" }', "Error: rg: unrecognized file type: zog"),
+        ("Grep", '{ pattern = "(?=x)" }', "Error: rg: regex parse error:"),
+        ("Grep", '{ pattern = "[[:upper:]]otes" }', "/sandbox/notes.md\n"),
+        ("Grep", '{ pattern = "h[io]", glob = "*.{md,txt}" }', "/sandbox/notes.md\n"),
+        ("Grep", '{ pattern = "hi", glob = "*.md,a.*" }', "/sandbox/notes.md\n/sandbox/src/a.py\n"),
+        (
+            "Grep",
+            '{ pattern = "^[inN#]", path = "notes.md", output_mode = "content", -n = false }',
+            "/sandbox/notes.md:# Notes\n",
+        ),
+        ("Grep", '{ pattern = "hi", head_limit = 1, offset = 1 }', "/sandbox/src/a.py\n"),
+        ("Glob", '{ pattern = "**/{a,b}.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
+        ("Glob", '{ pattern = "[!n]*.py", path = "src/deep" }', "/sandbox/src/deep/b.py\n"),
+        ("Glob", '{ pattern = "deep/*.py", path = "src" }', "/sandbox/src/deep/b.py\n"),
         ("Grep", '{ pattern = "x", path = "none" }', "Error: File does not exist"),
         ("Bash", '{ command = "ls", run_in_background = true }', "Error: run_in_background"),
         ("WebSearch", "{ query = 'x' }", "Error: WebSearch is not simulated."),
@@ -115,9 +129,35 @@ def test_a_tool_answers(make: Make, run: Run, tool: str, given_input: str, expec
     assert run("run", make(FILES + call), "-p", "x").out.startswith(expected)
 
 
+def test_grep_ends_keeps_inside_and_needs_its_program(
+    make: Make, run: Run, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = tmp_path / "box"
+    box.mkdir()
+    (tmp_path / "secret").write_text("aaaa")
+    (box / "many").write_text("a" * 60 + "b\n")
+    (box / "link").symlink_to(tmp_path)
+    os.mkfifo(box / "pipe")
+    grep = '{ tool = "Grep", input = { pattern = "%s", path = "%s" }, expect = { %s } },'
+    calls = (
+        grep % ("^(a|aa)+$", ".", 'equals = "No matches found"')
+        + grep % ("aaaa", ".", f'equals = "{box}/many"')
+        + grep % ("a", "link", "is_error = true")
+        + grep % ("a", "pipe", "is_error = true")
+        + '{ tool = "Glob", input = { pattern = "link/*" }, expect.equals = "No files found" },'
+    )
+    path = make(f'tool_execution.mode = "simulated"\n[default_response]\ntool_calls = [{calls}]\n')
+    ran = run("run", path, "-p", "x", "--sandbox-root", box)
+    assert ran.status == 0, ran.err
+    monkeypatch.setattr("shutil.which", lambda *_args, **_rest: None)
+    assert "Grep and Glob are ripgrep (rg), which is not here." in run("run", path, "-p", "x").out
+
+
 def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_path: Any) -> None:
     (tmp_path / "box").mkdir()
-    call = 'tool = "Write"\ninput = { file_path = "kept", content = "1" }\n'
+    call = (
+        'tool = "Write"\ninput = { file_path = "kept", content = "1" }\nexpect.is_error = false\n'
+    )
     path = make(f'tool_execution.mode = "simulated"\n[[default_response.tool_calls]]\n{call}')
     assert run("run", path, "-p", "x", "--sandbox-root", tmp_path / "box").status == 0
     assert (tmp_path / "box" / "kept").read_text() == "1"
@@ -127,7 +167,9 @@ def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_
 
 
 def test_a_sandbox_that_the_file_names_is_made(make: Make, run: Run, tmp_path: Any) -> None:
-    call = 'tool = "Write"\ninput = { file_path = "kept", content = "1" }\n'
+    call = (
+        'tool = "Write"\ninput = { file_path = "kept", content = "1" }\nexpect.is_error = false\n'
+    )
     text = f'tool_execution.mode = "simulated"\n[[default_response.tool_calls]]\n{call}'
     path = make(f'tool_execution.sandbox_root = "new/box"\n{text}')
     assert run("run", path, "-p", "x").status == 0

@@ -1,0 +1,223 @@
+"""The command `run`, and how what happens is printed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from iac_scenario.errors import ScenarioError
+from iac_scenario.events import Answered, Event, Noted, ReplyFailed
+from iac_scenario.model import MODES, PERMISSION_MODES, ScenarioScript
+from iac_scenario.output import FORMATS, missed
+from iac_scenario.play import PlaySettings, play
+from iac_scenario.reader import load
+from iac_scenario.report import Recorder, annotations, write_report
+from iac_scenario.session import latest
+from iac_scenario.timeouts import TIMEOUTS
+from iac_scenario.verdict import LOOSE, status_of
+
+FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+MCP_CONFIG = click.option(
+    "--mcp-config",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Servers, in Claude's JSON format.",
+)
+
+
+def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an option for every timeout."""
+    for name, timeout in reversed([*TIMEOUTS.items()]):
+        flag = f"--{name.replace('_', '-')}"
+        command = click.option(flag, name, type=click.IntRange(min=0), help=timeout.doc)(command)
+    return command
+
+
+@click.command()
+@FILE
+@click.option("-p", "--prompt", "prompts", multiple=True, help="What the user says; repeatable.")
+@click.option("--tool-execution-mode", "mode", type=click.Choice(MODES), help="Over the file's.")
+@click.option(
+    "--sandbox-root",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder of the simulated tools; a temporary one without it.",
+)
+@click.option(
+    "--allow-real-bash",
+    is_flag=True,
+    help="Let Bash change Git folders, start-up files and the like in a folder of yours too.",
+)
+@click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
+@MCP_CONFIG
+@click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
+@click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    type=click.Choice(list(LOOSE)),
+    help="Do not fail for this; repeatable.",
+)
+@click.option(
+    "--config-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="IAC_SCENARIO_CONFIG_DIR",
+    help="Keep sessions here as Claude Code does: projects, todos, plans.",
+)
+@click.option("--session-id", type=click.UUID, help="Over the file's.")
+@click.option("-r", "--resume", type=click.UUID, help="Go on with this session.")
+@click.option("-c", "--continue", "continued", is_flag=True, help="Go on with the last session.")
+@click.option(
+    "--settings",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="A settings.json of Claude Code: permissions, variables, hooks; repeatable.",
+)
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a page with the timeline, or JUnit's XML for a name in .xml; repeatable.",
+)
+@click.option("--watch", is_flag=True, help="Play again whenever a file of the scenario changes.")
+@click.option(
+    "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
+)
+@_timeouts
+def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
+    """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
+    if options.pop("watch"):
+        _watch(file, options["mcp_config"])
+    reports = options.pop("reports")
+    scenario = loaded(file)
+    chosen, resumed = options.pop("session_id"), options.pop("resume")
+    if continued:
+        if options["config_dir"] is None:
+            raise click.UsageError("--continue needs --config-dir.")
+        resumed = latest(options["config_dir"])
+    if (known := resumed or chosen) is not None:
+        identity = replace(scenario.identity, session_id=str(known))
+        scenario = replace(scenario, identity=identity)
+    timeouts = {name: options.pop(name) for name in TIMEOUTS}
+    options["allowed"] = frozenset(options["allowed"])
+    settings = PlaySettings(**options, timeouts=timeouts, resumed=resumed is not None)
+    said = prompts or scenario.prompts or _typed()
+    sys.exit(_played(scenario, said, settings, form, reports))
+
+
+def _watch(file: Path, config: Path | None) -> NoReturn:
+    """Play again and again, in a process each time; Ctrl-C ends it."""
+    from iac_scenario.first import names_of
+
+    words = [word for word in sys.argv[1:] if word != "--watch"]
+    while True:
+        named = {file.resolve(), *([config.resolve()] if config else [])}
+        with suppress(ScenarioError):
+            scenario = load(file).scenario
+            named |= {*names_of(scenario.servers, file.parent.resolve())}
+        watched = {
+            *named,
+            *(
+                path
+                for path in file.parent.glob("*")
+                if path.suffix in (".json", ".md", ".toml", ".txt")
+            ),
+        }
+        before = _stamps(watched)
+        subprocess.run([sys.executable, "-m", "iac_scenario", *words], check=False)
+        click.echo(f"Watching {len(watched)} files. Ctrl-C ends.", err=True)
+        while _stamps(watched) == before:
+            time.sleep(0.2)
+
+
+def _stamps(paths: Iterable[Path]) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns if path.exists() else 0 for path in paths}
+
+
+def _played(
+    scenario: ScenarioScript,
+    prompts: Iterable[str],
+    settings: PlaySettings,
+    form: str,
+    reports: Sequence[Path],
+) -> int:
+    import anyio
+
+    take, ended = taking(form, scenario)
+    recorder = Recorder(scenario)
+
+    def recorded(event: Event) -> None:
+        recorder.take(event)
+        take(event)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupted)
+    anyio.run(play, scenario, prompts, settings, recorded)
+    for path in reports:
+        write_report(path, [recorder])
+    return ended()
+
+
+def taking(
+    form: str, scenario: ScenarioScript, *, out: bool = True, served: bool = False
+) -> tuple[Callable[[Event], None], Callable[[], int]]:
+    """Return what prints events, and what says at the end how they went.
+
+    A scripted failure is what a client is `served`, and no failure of the run then.
+    """
+    printer = FORMATS[form](scenario)
+    events: list[Event] = []
+
+    def take(event: Event) -> None:
+        for line in printer.lines(event) if out else ():
+            click.echo(line)
+        for line in missed(event):
+            click.echo(line, err=True)
+        if isinstance(event, Noted):
+            click.echo(f"note: {event.text}", err=True)
+        if "GITHUB_ACTIONS" in os.environ:
+            for line in annotations(event, scenario.path):
+                click.echo(line, err=True)
+        events.append(event)
+
+    def ended() -> int:
+        answers = [event for event in events if isinstance(event, Answered)]
+        unmet = sum(len(answer.misses) for answer in answers)
+        if checks := sum(answer.checks for answer in answers):
+            said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
+            click.echo(said, err=True)
+        kept = [event for event in events if not (served and isinstance(event, ReplyFailed))]
+        return status_of(kept)
+
+    return take, ended
+
+
+def _interrupted(_number: int, _frame: object) -> None:
+    """End in order at the first signal; the second ends the process at once."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt
+
+
+def _typed() -> Iterator[str]:
+    """Yield the lines of standard input; empty ones are no prompts."""
+    for line in sys.stdin.buffer:
+        if prompt := line.decode("utf-8", "replace").rstrip("\r\n"):
+            yield prompt
+
+
+def loaded(file: Path) -> ScenarioScript:
+    scenario, warnings, _ = load(file)
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return scenario
+
+
+# A group without a command shows its help; before click 8.2 that was no error.

@@ -1,0 +1,206 @@
+"""The client's side of a connection to a server, beside calls of tools.
+
+It answers what a server asks (elicitation, sampling, roots), keeps what it sends, and sends any
+request of the protocol. Imports the SDK when a server is used; no other mode needs it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import anyio
+import anyio.abc
+
+from iac_scenario.conversation import matcher
+from iac_scenario.model import Elicited, Sampled, ToolCall
+from iac_scenario.results import CallResult, misses
+
+if TYPE_CHECKING:
+    import mcp_types
+    from mcp import Client
+    from mcp.client.session import IncomingMessage
+
+Scripted = TypeVar("Scripted", Elicited, Sampled)
+_LISTENING: Final = ("resources/subscribe", "subscriptions/listen")
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """How servers are met: the era of the protocol, and what they are answered."""
+
+    protocol: str
+    elicitations: tuple[Elicited, ...] = ()
+    sampling: tuple[Sampled, ...] = ()
+    roots: tuple[str, ...] = ()
+    log_level: str | None = None
+    samples: bool = False
+    """Whether any call answers sampling; servers are told of a model only then."""
+
+
+class Counterpart:
+    """What one connection answers and hears; `call` is the one that goes on."""
+
+    def __init__(self, answering: Answering) -> None:
+        self.call: ToolCall | None = None
+        self._answering = answering
+        self._heard: list[dict[str, Any]] = []
+        self._news = anyio.Event()
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of the SDK's client that make it answer and hear."""
+        given = self._answering
+        found: dict[str, Any] = {
+            "mode": given.protocol,
+            "log_level": given.log_level,
+            "elicitation_callback": self._elicited,
+            "message_handler": self._noted,
+        }
+        if given.sampling or given.samples:
+            found["sampling_callback"] = self._sampled
+        if given.roots:
+            found["list_roots_callback"] = self._rooted
+        return found
+
+    async def heard(self, call: ToolCall, outcome: CallResult, seconds: float) -> CallResult:
+        """Return the result with what was heard; notifications that are expected are waited for."""
+        expected = [check for check in call.expect if check.kind == "notifications"]
+        if not expected and not self._heard:
+            return outcome
+        with anyio.move_on_after(seconds if expected else 0):
+            while True:
+                outcome = replace(outcome, heard=tuple(self._heard))
+                if not misses(expected, outcome):
+                    break
+                await self._news.wait()
+        self._heard.clear()
+        return outcome
+
+    async def progressed(self, progress: float, total: float | None, message: str | None) -> None:
+        """Ask for progress; each notification is heard like any other."""
+
+    def _note(self, method: str, params: Any) -> None:
+        dumped = params.model_dump(mode="json", by_alias=True, exclude_none=True) if params else {}
+        self._heard.append({"method": method, "params": dumped})
+        self._news.set()
+        self._news = anyio.Event()
+
+    async def _noted(self, message: "IncomingMessage") -> None:
+        if not isinstance(message, Exception):
+            self._note(message.method, message.params)
+
+    async def _elicited(
+        self, _context: Any, params: "mcp_types.ElicitRequestParams"
+    ) -> "mcp_types.ElicitResult":
+        from mcp_types import ElicitResult
+
+        self._note("elicitation/create", params)
+        own = self.call.elicitations if self.call is not None else ()
+        given = _first((*own, *self._answering.elicitations), params.message)
+        if given is None:
+            # What `claude -p` does, where nobody can be asked.
+            return ElicitResult(action="cancel")
+        form = given.action == "accept" and params.mode != "url"
+        return ElicitResult(
+            action=given.action, content=dict(given.content or {}) if form else None
+        )
+
+    async def _sampled(
+        self, _context: Any, params: "mcp_types.CreateMessageRequestParams"
+    ) -> "mcp_types.CreateMessageResult | mcp_types.ErrorData":
+        from mcp_types import INVALID_REQUEST, CreateMessageResult, ErrorData, TextContent
+
+        self._note("sampling/createMessage", params)
+        own = self.call.sampling if self.call is not None else ()
+        last = params.messages[-1].content if params.messages else ()
+        blocks = last if isinstance(last, Sequence) else (last,)
+        text = "\n".join(getattr(block, "text", "") for block in blocks)
+        given = _first((*own, *self._answering.sampling), text)
+        if given is None or given.error is not None:
+            said = "The scenario scripts no answer." if given is None else str(given.error)
+            return ErrorData(code=INVALID_REQUEST, message=said)
+        return CreateMessageResult(
+            role="assistant",
+            content=TextContent(text=given.text),
+            model="scripted",
+            stop_reason="endTurn",
+        )
+
+    async def _rooted(self, _context: Any) -> "mcp_types.ListRootsResult":
+        from mcp_types import ListRootsResult
+
+        self._note("roots/list", None)
+        roots = [{"uri": _address(root)} for root in self._answering.roots]
+        return ListRootsResult.model_validate({"roots": roots})
+
+
+def _first(answers: Sequence[Scripted], text: str) -> Scripted | None:
+    for given in answers:
+        if given.message is None or matcher(given.message)(text):
+            return given
+    return None
+
+
+def _address(root: str) -> str:
+    return root if "://" in root else Path(root).absolute().as_uri()
+
+
+def listens(method: str, *, modern: bool) -> bool:
+    """Whether a request opens a stream of notifications, instead of being answered once."""
+    return modern and method in _LISTENING
+
+
+async def listen(
+    client: "Client", params: Mapping[str, Any], *, task_status: anyio.abc.TaskStatus[None]
+) -> None:
+    """Hold a stream of notifications open until the connection ends; they are heard as all are."""
+    uris = [params["uri"]] if "uri" in params else params.get("resourceSubscriptions", ())
+    async with client.listen(
+        tools_list_changed=bool(params.get("toolsListChanged")),
+        prompts_list_changed=bool(params.get("promptsListChanged")),
+        resources_list_changed=bool(params.get("resourcesListChanged")),
+        resource_subscriptions=uris,
+    ) as events:
+        task_status.started()
+        async for _ in events:
+            pass
+
+
+async def requested(client: "Client", method: str, params: Any, progressed: Any) -> CallResult:
+    """Send a request and return its result. Raises what the SDK raises."""
+    import mcp_types as types
+    from pydantic import TypeAdapter
+
+    session = client.session
+    if method == "resources/read":
+        found: Any = await client.read_resource(params.get("uri", ""), cache_mode="bypass")
+    elif method == "prompts/get":
+        found = await client.get_prompt(params.get("name", ""), params.get("arguments"))
+    elif method == "tools/call" and "task" in params:
+        # The SDK takes no task for an answer to a call.
+        found = await session._dispatcher.send_raw_request(method, dict(params), {})
+    else:
+        request = types.Request[Any, Any](method=method, params=params or None)
+        adapter = TypeAdapter(dict[str, Any])
+        found = await session.send_request(request, adapter, progress_callback=progressed)
+    if not isinstance(found, dict):
+        found = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    found.pop("_meta", None)
+    return CallResult(tuple(_blocks(found)), bool(found.get("isError")), structured=found)
+
+
+def _blocks(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the content of a result: what a resource or a prompt holds, else all of it as JSON."""
+    if isinstance(found.get("content"), list):
+        return list(found["content"])
+    if "messages" in found:
+        return [message["content"] for message in found["messages"]]
+    if "contents" in found:
+        return [
+            {"type": "text", "text": item["text"]}
+            if "text" in item
+            else {"type": "resource", "resource": item}
+            for item in found["contents"]
+        ]
+    return [{"type": "text", "text": json.dumps(found, ensure_ascii=False)}]

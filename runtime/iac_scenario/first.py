@@ -1,0 +1,153 @@
+"""A first scenario of a server, from what the server itself lists."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from iac_scenario.counterpart import Answering
+from iac_scenario.errors import PlayError
+from iac_scenario.mcp_servers import connected, pages
+from iac_scenario.model import StdioServer, public
+from iac_scenario.timeouts import resolve
+
+_STARTERS: Final = frozenset("bun bunx deno docker node npx python python3 uv uvx".split())
+_PLACES: Final = frozenset("/ app bin build cli dist index lib main run server src".split())
+"""Names of files and folders that say nothing of what a server is."""
+_HEAD: Final = """\
+# A first scenario of the server {name}: a call of each tool that it lists. Play it:
+#   iac-scenario run {file}
+# A call that fails shows what came back. Give it arguments that mean something to the server, or
+# say that the error is right: expect = {{ is_error = true, contains = "..." }}. Then expect more of
+# what is right: contains, matches, json_path, schema.
+prompts = {prompts}
+
+[tool_execution]
+mode = "real_mcp"
+
+[mcp_servers.{name}]
+{server}
+"""
+_TOOL: Final = """
+{doc}
+[[responses]]
+pattern = {{ type = "exact", text = {tool} }}
+
+[[responses.response.tool_calls]]
+tool = {call}
+input = {given}
+expect = {{ is_error = false }}
+"""
+_SAMPLES: Final[Mapping[str, Any]] = {
+    "integer": 1, "number": 1.5, "boolean": False, "null": None, "string": "text",
+    "uri": "https://example.com", "date": "2025-01-01", "date-time": "2025-01-01T00:00:00Z",
+    "email": "ada@example.com", "uuid": "550e8400-e29b-41d4-a716-446655440000", "time": "12:00:00Z",
+}  # fmt: skip
+
+
+def server_of(words: Sequence[str]) -> tuple[str, StdioServer]:
+    """Return a name and a server, of a command or of a URL."""
+    if words[0].startswith(("http://", "https://")):
+        return public(words[0].split("/")[2].split(":")[0]), StdioServer("", url=words[0])
+    plain = [word for word in words if not word.startswith("-")]
+    named = plain[1:] if Path(plain[0]).name in _STARTERS and plain[1:] else plain
+    stems = [Path(part.partition("@")[0] or part).stem for part in reversed(Path(named[0]).parts)]
+    name = next((stem for stem in stems if stem not in _PLACES), "server")
+    for part in ("mcp-server-", "server-", "mcp-"):
+        name = name.removeprefix(part)
+    return public(name.removesuffix("-mcp") or "server"), StdioServer(words[0], tuple(words[1:]))
+
+
+async def first_scenario(words: Sequence[str], file: Path) -> str:
+    """Return the text of a scenario that calls each tool once. Raises PlayError."""
+    name, server = server_of(words)
+    async with connected({name: server}, Answering("auto"), resolve({}, {})) as real:
+        for why in real.unstarted().values():
+            raise PlayError(why)
+        client = real.clients()[name]
+        tools = await pages(client, "tools/list", "tools")
+    if not tools:
+        raise PlayError(f"The server {name} lists no tools.")
+    safe = [tool["name"] for tool in tools if not _changes(tool)]
+    given = {"url": server.url} if server.url else {"command": server.command, "args": server.args}
+    rows = "\n".join(f"{key} = {_toml(value)}" for key, value in given.items() if value)
+    head = _HEAD.format(name=name, file=file, prompts=_toml(safe), server=rows)
+    return head + "".join(_entry(name, tool) for tool in tools)
+
+
+def _changes(tool: Mapping[str, Any]) -> bool:
+    hints = tool.get("annotations") or {}
+    return hints.get("readOnlyHint") is False and hints.get("destructiveHint") is not False
+
+
+def _entry(server: str, tool: Mapping[str, Any]) -> str:
+    lines = (tool.get("description") or tool["name"]).strip().splitlines()
+    text = _TOOL.format(
+        doc=f"# {lines[0][:97]}",
+        tool=_toml(tool["name"]),
+        call=_toml(f"mcp__{server}__{public(tool['name'])}"),
+        given=_toml(sample(tool.get("inputSchema") or {}) or {}),
+    )
+    if not _changes(tool):
+        return text
+    said = "It says that it destroys things: add its name to `prompts` and take the # away."
+    off = "\n".join(
+        line if line.startswith("#") or not line else f"# {line}" for line in text.splitlines()
+    )
+    return f"{off.replace(lines[0][:97], f'{lines[0][:97]}' + chr(10) + f'# {said}', 1)}\n"
+
+
+def sample(schema: Any) -> Any:
+    """Return a value that fits a schema, as far as its plain words say; required members only."""
+    if not isinstance(schema, dict):
+        return "text"
+    for key in ("const", "default"):
+        if key in schema:
+            return schema[key]
+    for key in ("enum", "examples"):
+        if schema.get(key):
+            return schema[key][0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if schema.get(key):
+            return sample(schema[key][0])
+    if "$ref" in schema:
+        return {}
+    kinds = schema.get("type", "object" if "properties" in schema else "string")
+    kind = kinds if isinstance(kinds, str) else kinds[0]
+    if kind == "object":
+        known = schema.get("properties", {})
+        return {key: sample(known.get(key)) for key in schema.get("required", ())}
+    if kind == "array":
+        return [sample(schema.get("items"))] * schema.get("minItems", 0)
+    if kind in ("integer", "number"):
+        return (
+            max(schema.get("minimum", 1), 1) if schema.get("maximum", 1) >= 1 else schema["maximum"]
+        )
+    text = _SAMPLES.get(schema.get("format", kind), _SAMPLES[kind])
+    return text.ljust(schema.get("minLength", 0), "x") if isinstance(text, str) else text
+
+
+def _toml(value: Any) -> str:
+    import tomlkit
+
+    if isinstance(value, dict):
+        # TOML has no null; what would be one is left out.
+        members = (
+            f"{_key(key)} = {_toml(item)}" for key, item in value.items() if item is not None
+        )
+        return f"{{ {', '.join(members)} }}" if value else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml(item) for item in value if item is not None)}]"
+    return str(tomlkit.item(value).as_string())
+
+
+def _key(name: str) -> str:
+    plain = name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()
+    return name if plain else _toml(name)
+
+
+def names_of(servers: Mapping[str, StdioServer], folder: Path) -> Iterator[Path]:
+    """Yield the files that servers are started from."""
+    for server in servers.values():
+        for word in (server.command, *server.args):
+            if word and (folder / word).is_file():
+                yield folder / word

@@ -1,0 +1,132 @@
+"""The mock tools of a scenario as a server of MCP, over stdio or Streamable HTTP."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from iac_scenario.arguments import validator_of
+from iac_scenario.events import as_result
+from iac_scenario.likeness import like
+from iac_scenario.model import ScenarioScript, ToolCall, ToolSetting
+from iac_scenario.modes import calls_of
+from iac_scenario.results import NOT_GIVEN, CallResult, failed, given
+
+if TYPE_CHECKING:
+    import mcp_types
+    from mcp.server.lowlevel import Server
+
+_PREFIX: Final = "mcp__"
+_ANY: Final[Mapping[str, Any]] = {"type": "object"}
+
+
+class MockTools:
+    """What the tools of a scenario answer: calls with the same arguments one after another."""
+
+    def __init__(self, scenario: ScenarioScript, server: str | None) -> None:
+        self.settings: dict[str, ToolSetting] = {}
+        self._calls: dict[str, list[ToolCall]] = {}
+        calls = [call for call in calls_of(scenario) if not call.request]
+        for name in dict.fromkeys((*scenario.execution.tools, *(call.tool for call in calls))):
+            if (own := _own(name, server)) is not None:
+                self.settings[own] = scenario.execution.tools.get(name, ToolSetting())
+                self._calls[own] = [call for call in calls if call.tool == name]
+
+    def answer(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
+        """Return what the file gives; the last of several equal calls goes on answering."""
+        setting = self.settings.get(tool)
+        if setting is None:
+            return failed(f"{tool}: the scenario has no tool of that name.")
+        if setting.error is not None:
+            return failed(setting.error)
+        if setting.result is not None:
+            return given(setting.result)
+        fitting = [call for call in self._calls[tool] if like(call.input, arguments)]
+        if not fitting:
+            said = json.dumps(arguments, ensure_ascii=False)
+            return failed(f"{tool}: the scenario has no call with the arguments {said}.")
+        call = fitting[0]
+        if len(fitting) > 1:
+            self._calls[tool].remove(call)
+        if call.failure is not None:
+            return failed(as_result(call.failure))
+        if call.error is not None:
+            return failed(call.error)
+        if call.result is None:
+            return failed(f"The scenario gives no result for this call of {tool}.")
+        return given(call.result)
+
+
+def _own(name: str, server: str | None) -> str | None:
+    """Return a tool's name on the server, or None for one of another server or of a client."""
+    if not name.startswith(_PREFIX):
+        return name if server is None and name[:1].islower() else None
+    of, _, own = name.removeprefix(_PREFIX).partition("__")
+    return own if server in (None, of) else None
+
+
+def server_of(scenario: ScenarioScript, name: str | None) -> "Server[Any]":
+    """Return a server with the mock tools of a scenario, or with those that clients call NAME's."""
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
+
+    tools = MockTools(scenario, name)
+
+    async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=list(_listed(tools.settings.items())))
+
+    async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        arguments = params.arguments or {}
+        schema = tools.settings.get(params.name, ToolSetting()).input_schema
+        if schema is not None:
+            validator = validator_of(json.dumps(schema))
+            for error in validator.iter_errors(arguments):
+                return _sent(failed(f"{params.name}: {error.json_path}: {error.message}"))
+        return _sent(tools.answer(params.name, arguments))
+
+    return Server(name or scenario.name, version="1", on_list_tools=listed, on_call_tool=called)
+
+
+def _listed(settings: Iterable[tuple[str, ToolSetting]]) -> "Iterable[mcp_types.Tool]":
+    from mcp_types import Tool
+
+    for name, setting in settings:
+        schema = dict(setting.input_schema or _ANY)
+        yield Tool(name=name, description=setting.description, input_schema=schema)
+
+
+def _sent(result: CallResult) -> "mcp_types.CallToolResult":
+    from mcp_types import CallToolResult
+
+    structured = None if result.structured is NOT_GIVEN else result.structured
+    return CallToolResult.model_validate(
+        {
+            "content": list(result.content),
+            "isError": result.is_error,
+            "structuredContent": structured,
+        }
+    )
+
+
+def serve(scenario: ScenarioScript, name: str | None, port: int | None) -> None:
+    """Serve until the client is gone, on 127.0.0.1 where a port is given."""
+    server = server_of(scenario, name)
+    if port is None:
+        anyio.run(_over_stdio, server)
+    else:
+        anyio.run(_over_http, server, port)
+
+
+async def _over_stdio(server: "Server[Any]") -> None:
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (reader, writer):
+        await server.run(reader, writer, server.create_initialization_options())
+
+
+async def _over_http(server: "Server[Any]", port: int) -> None:
+    import uvicorn
+
+    app = server.streamable_http_app()
+    await uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="warning")).serve()

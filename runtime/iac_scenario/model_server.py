@@ -1,0 +1,311 @@
+"""A scripted model on loopback: agents that talk to a model's API play a scenario unchanged.
+
+A request that ends with the user's words gets the rule's reply; one that ends with results of calls
+gets what the reply says `then`. Which call a result belongs to is told by its id.
+"""
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from iac_scenario.conversation import Conversation, call_id
+from iac_scenario.errors import PlayError
+from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, told
+from iac_scenario.mcp_config import replaced
+from iac_scenario.model import InjectedFailure, ScenarioScript, ScriptedReply, ToolCall
+from iac_scenario.results import captured, lost, misses, placed
+from iac_scenario.wire import FORMS, STATUS, Ask, Form, Spoken
+
+_LARGEST: Final = 64_000_000
+"""Bytes of a request."""
+_MILD: Final[Mapping[str, str]] = {
+    # No request but those of the scenario, no retry that outlasts a test, and tools at hand when
+    # the first prompt is answered.
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "2",
+    "MCP_CONNECTION_NONBLOCKING": "0",
+}
+_VARIABLES: Final[Mapping[str, str]] = {
+    "ANTHROPIC_BASE_URL": "{url}",
+    "ANTHROPIC_API_KEY": "scripted",
+    "OPENAI_BASE_URL": "{url}/v1",
+    "OPENAI_API_KEY": "scripted",
+    "CODEX_API_KEY": "scripted",
+    "GOOGLE_GEMINI_BASE_URL": "{url}",
+    "GEMINI_API_KEY": "scripted",
+    "NO_PROXY": "127.0.0.1",
+}
+
+
+def variables(url: str) -> dict[str, str]:
+    """Return an environment in which clients find the model at `url`."""
+    found = {name: text.format(url=url) for name, text in _VARIABLES.items()}
+    return {**_MILD, **os.environ, **found}
+
+
+class _Due(NamedTuple):
+    """What a request leads to: what is said, or a failure; `pause` in milliseconds comes first."""
+
+    spoken: Spoken
+    failure: InjectedFailure | None
+    pause: int
+
+
+class ScriptedModel:
+    """The state of a scripted model, for requests of any form; `take` gets what happens."""
+
+    def __init__(self, scenario: ScenarioScript, take: Callable[[Event], None]) -> None:
+        self._scenario = scenario
+        self._take = take
+        self._conversation = Conversation(scenario)
+        self._lock = threading.Lock()
+        self._places: dict[str, Any] = {"SCENARIO_DIR": str(scenario.path.parent.resolve())}
+        self._open: dict[str, tuple[ToolCall, ScriptedReply]] = {}
+        self._prompt = ""
+        self._prompts = self._calls = self._replies = 0
+        moment = datetime.fromisoformat(scenario.identity.launch_timestamp)
+        self._created = int(moment.timestamp())
+
+    def due(self, ask: Ask) -> _Due:
+        """Return what comes next, and judge the results that came with the request."""
+        with self._lock:
+            replies = [reply for key, result in ask.results if (reply := self._judged(key, result))]
+            if ask.results:
+                reply = (replies[-1].then if replies else None) or ScriptedReply()
+                return self._said(ask, reply, None)
+            self._prompt, self._prompts, self._calls = ask.prompt, self._prompts + 1, 0
+            step = self._conversation.step(ask.prompt)
+            return self._said(ask, step.reply, step.failure)
+
+    def _judged(self, key: str, result: Any) -> ScriptedReply | None:
+        """Judge one result; clients without ids name the tool."""
+        named = next((k for k, (call, _) in self._open.items() if call.tool == key), key)
+        if named not in self._open:
+            return None
+        call, reply = self._open.pop(named)
+        kept = captured(call.capture, result)
+        self._places |= kept
+        missed = misses(placed(call.expect, self._places), result) + lost(call, kept, result)
+        checks = len(call.expect) + len(call.capture)
+        self._take(Answered(named, call.tool, result, tuple(missed), checks))
+        return reply
+
+    def _said(self, ask: Ask, reply: ScriptedReply, failure: InjectedFailure | None) -> _Due:
+        identity = self._scenario.identity
+        self._replies += 1
+        if failure is not None:
+            self._take(ReplyFailed(failure, told(failure)))
+        else:
+            reply = replace(reply, text=replaced(reply.text, self._places))
+            self._take(Said(reply.text))
+        calls = []
+        for call in reply.calls if failure is None else ():
+            key = call_id(identity, self._prompts, self._calls)
+            self._calls += 1
+            self._open[key] = call, reply
+            given = replaced(call.input, self._places)
+            self._take(Called(key, call.tool, given))
+            calls.append((key, call.tool, given))
+        pause = reply.delay_ms or 0
+        if not calls:
+            self._take(Ended(self._prompt, pause, reply.usage))
+        key = f"msg_{identity.session_id[:8]}_{self._replies}"
+        text = reply.text if failure is None else str(failure.facts.get("partial_text", ""))
+        spoken = Spoken(
+            key, identity.model, text, tuple(calls), reply.usage, self._created, ask.offered
+        )
+        return _Due(spoken, failure, pause)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    model: ScriptedModel
+    names: tuple[str, ...]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that hang up, which is how they cancel."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_HEAD(self) -> None:
+        self._send(200, b"")
+
+    def do_GET(self) -> None:
+        """List the models, in the form of all three vendors at once."""
+        models = [
+            {"id": name, "object": "model", "type": "model", "display_name": name, "created": 0,
+             "created_at": "2025-01-01T00:00:00Z", "owned_by": "scenario", "slug": name}
+            for name in self.server.names
+        ]  # fmt: skip
+        path = urlsplit(self.path).path
+        if path.endswith("/models"):
+            self._json(200, {"object": "list", "data": models, "has_more": False})
+        elif "/models/" in path:
+            self._json(200, models[0])
+        else:
+            self._json(404, {"error": {"type": "not_found_error", "message": path}})
+
+    def do_POST(self) -> None:
+        body = self._body()
+        path = urlsplit(self.path).path
+        if body is None:
+            return
+        if path.endswith(("/count_tokens", "/input_tokens", ":countTokens")):
+            # An estimate that is the same for the same request, as the real ones are.
+            count = len(json.dumps(body)) // 4
+            name = "totalTokens" if path.endswith(":countTokens") else "input_tokens"
+            self._json(200, {name: count})
+            return
+        streamed = path.endswith(":streamGenerateContent")
+        path = path.replace(":streamGenerateContent", ":generateContent")
+        form = next((form for end, form in FORMS.items() if path.endswith(end)), None)
+        if form is None:
+            self._json(404, {"error": {"type": "not_found_error", "message": path}})
+            return
+        try:
+            ask = form.read(body)
+        except (AttributeError, TypeError, KeyError) as error:
+            self._json(400, form.error(400, "invalid_request_error", f"Malformed: {error}"))
+            return
+        self._answer(form, ask, stream=ask.stream or streamed)
+
+    def _answer(self, form: Form, ask: Ask, *, stream: bool) -> None:
+        spoken, failure, pause = self.server.model.due(ask)
+        kind = None if failure is None else failure.kind
+        facts = {} if failure is None else failure.facts
+        if self._is_gone(pause + facts.get("after_ms", 0)):
+            return
+        if failure is not None and kind in STATUS:
+            status, said = STATUS[failure.kind], told(failure)
+            headers = {}
+            if kind == "rate_limit":
+                headers["retry-after"] = str(facts.get("retry_after", 60))
+            self._json(status, form.error(status, said.kind, said.message), headers)
+        elif kind in ("network_unreachable", "connection_timeout"):
+            self._break()
+        elif kind == "malformed_json":
+            self._send(200, str(facts.get("raw", "{")).encode())
+        elif stream or kind == "partial_response":
+            self._stream(form, spoken, broken=kind is not None)
+        else:
+            self._json(200, form.whole(spoken))
+
+    def _stream(self, form: Form, spoken: Spoken, *, broken: bool) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        text = spoken.text
+        for name, data in form.stream(spoken):
+            event = f"event: {name}\n" if name else ""
+            self._chunk(f"{event}data: {json.dumps(data)}\n\n")
+            if broken and (not text or text[-8:] in json.dumps(data, ensure_ascii=False)):
+                self._break()
+                return
+        self._chunk(form.end)
+        self._chunk("", last=True)
+
+    def _chunk(self, text: str, *, last: bool = False) -> None:
+        data = text.encode()
+        if data or last:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def _is_gone(self, pause: int) -> bool:
+        """Wait, and say whether the client hung up meanwhile."""
+        end = time.monotonic() + pause / 1000
+        while (left := end - time.monotonic()) > 0:
+            readable, _, _ = select.select([self.connection], [], [], min(left, 0.5))
+            if readable:
+                with suppress(OSError):
+                    if self.connection.recv(1, socket.MSG_PEEK):
+                        time.sleep(min(left, 0.05))
+                        continue
+                self.close_connection = True
+                return True
+        return False
+
+    def _break(self) -> None:
+        """End the connection in the middle of whatever it carries."""
+        self.wfile.flush()
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _body(self) -> dict[str, Any] | None:
+        length = self.headers.get("content-length", "")
+        if not length.isdigit() or int(length) > _LARGEST:
+            self.close_connection = True
+            self._json(411, {"error": {"type": "invalid_request_error", "message": "Its length?"}})
+            return None
+        try:
+            body = json.loads(self.rfile.read(int(length)) or b"{}")
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            self._json(400, {"error": {"type": "invalid_request_error", "message": "No JSON."}})
+            return None
+        return body
+
+    def _json(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
+        self._send(status, json.dumps(value).encode(), headers)
+
+    def _send(self, status: int, data: bytes, headers: Mapping[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the events tell what happens."""
+
+
+def run_client(command: Sequence[str], url: str) -> int:
+    """Run a client that finds the model at `url`, and return its status; without one, wait.
+
+    Raises PlayError where it cannot be started.
+    """
+    if not command:
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()
+        return 0
+    words = [word.replace("{url}", url) for word in command]
+    try:
+        return subprocess.run(words, env=variables(url), check=False).returncode
+    except OSError as error:
+        raise PlayError(f"{command[0]}: {error.strerror}.") from None
+
+
+@contextmanager
+def serving(
+    scenario: ScenarioScript, take: Callable[[Event], None], port: int = 0
+) -> Iterator[str]:
+    """Serve the scenario's model on 127.0.0.1 and yield its address. Raises OSError."""
+    server = _Server(("127.0.0.1", port), _Handler)
+    server.model = ScriptedModel(scenario, take)
+    server.names = (scenario.identity.model,)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,220 @@
+"""A session as Claude Code keeps one, and the tools that change it.
+
+With a folder (`--config-dir`) it is written as Claude Code writes its own: the transcript under
+`projects/`, todo lists under `todos/`, plans under `plans/`. To resume one is to hold its prompts
+against the rules again; no tool is called again.
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from iac_scenario.errors import PlayError
+from iac_scenario.events import Answered, Called, Event, ReplyFailed, Said
+from iac_scenario.model import PermissionMode, SessionIdentity
+from iac_scenario.results import CallResult, failed, textual
+
+_ERRORS: Final = {
+    "network_unreachable": "unknown",
+    "connection_timeout": "unknown",
+    "auth_error": "authentication_failed",
+    "rate_limit": "rate_limit",
+    "out_of_credits": "billing_error",
+    "partial_response": "",
+}
+_PLAN_WORDS: Final = (
+    "amber brisk calm deft eager fair glad keen".split(),
+    "baking drawing finding giving humming joining leading making".split(),
+    "acorn brook cedar dune elm fern grove heron".split(),
+)
+_REFUSED: Final = "The user does not want to proceed with this tool use."
+
+
+class ScenarioSession:
+    """One session, from its first prompt to its last, over several runs."""
+
+    def __init__(
+        self,
+        identity: SessionIdentity,
+        folder: Path | None,
+        working_directory: str,
+        now: Callable[[], datetime],
+        mode: PermissionMode | None,
+    ) -> None:
+        self.mode = mode
+        self.todos: list[Any] = []
+        self.answers: Mapping[str, str] = {}
+        self.id = identity.session_id
+        self.folder = folder
+        self.working_directory = working_directory
+        self._identity = identity
+        self._now = now
+        self._before = mode if mode != "plan" else "default"
+        self._parent: str | None = None
+        self._count = 0
+        place = re.sub(r"[^A-Za-z0-9]", "-", working_directory)
+        self.transcript = folder / "projects" / place / f"{self.id}.jsonl" if folder else None
+
+    def begin(self, *, resumed: bool) -> tuple[list[str], dict[str, Any]]:
+        """Return the prompts so far and what was captured. Raises PlayError for no session."""
+        prompts: list[str] = []
+        kept: dict[str, Any] = {}
+        if resumed and (self.transcript is None or not self.transcript.is_file()):
+            raise PlayError(f"No conversation found with session ID: {self.id}")
+        if resumed and self.transcript is not None:
+            for line in map(json.loads, self.transcript.read_text(encoding="utf-8").splitlines()):
+                self._count += 1
+                self._parent = line.get("uuid", self._parent)
+                kept |= line.get("captured", {})
+                content = line.get("message", {}).get("content")
+                if line["type"] == "user" and isinstance(content, str):
+                    prompts.append(content)
+        elif self.transcript is not None:
+            self.transcript.unlink(missing_ok=True)
+            self.write("todos", f"{self.id}-agent-{self.id}.json", "[]")
+        return prompts, kept
+
+    def write(self, kind: str, name: str, text: str) -> None:
+        """Write one file of the session, where it is kept at all."""
+        if self.folder is not None:
+            path = self.folder / kind / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    def prompted(self, prompt: str) -> None:
+        """Record what the user says."""
+        self._record("user", message={"role": "user", "content": prompt})
+
+    def captured(self, kept: Mapping[str, Any]) -> None:
+        """Record values that later calls may use."""
+        if kept:
+            self._record("captured", captured=dict(kept))
+
+    def take(self, event: Event) -> None:
+        """Record what the assistant does."""
+        if self.transcript is None:
+            return
+        match event:
+            case Said() if event.text:
+                self._assistant({"type": "text", "text": event.text})
+            case Called():
+                call = {"id": event.id, "name": event.tool, "input": event.input}
+                self._assistant({"type": "tool_use", **call})
+            case Answered() if event.outcome.executed:
+                result: dict[str, Any] = {"tool_use_id": event.id, "type": "tool_result"}
+                if event.outcome.is_error:
+                    result["is_error"] = True
+                content = [{**result, "content": list(event.outcome.content)}]
+                value = event.outcome.value
+                self._record(
+                    "user", message={"role": "user", "content": content}, toolUseResult=value
+                )
+            case ReplyFailed() if event.failure.kind in _ERRORS:
+                block = {"type": "text", "text": f"API Error: {event.told.message}"}
+                self._assistant(block, error=_ERRORS[event.failure.kind])
+
+    def _assistant(self, block: dict[str, Any], error: str | None = None) -> None:
+        usage = {"input_tokens": 0, "output_tokens": 0}
+        message = {
+            "model": self._identity.model if error is None else "<synthetic>",
+            "id": f"msg_{self._uuid('message').hex[:24]}", "type": "message", "role": "assistant",
+            "content": [block], "stop_reason": None if error is None else "stop_sequence",
+            "stop_sequence": None, "usage": usage,
+        }  # fmt: skip
+        more = {} if error is None else {"error": error, "isApiErrorMessage": True}
+        self._record("assistant", message=message, **more)
+
+    def _record(self, kind: str, **facts: Any) -> None:
+        if self.transcript is None:
+            return
+        self._count += 1
+        key = str(self._uuid("line"))
+        line = {
+            "parentUuid": self._parent, "isSidechain": False, "userType": "external",
+            "cwd": self.working_directory, "sessionId": self.id, "version": "scripted",
+            "gitBranch": "", "type": kind, **facts, "uuid": key,
+            "timestamp": self._now().isoformat(),
+        }  # fmt: skip
+        self._parent = key
+        self.transcript.parent.mkdir(parents=True, exist_ok=True)
+        with self.transcript.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+
+    def _uuid(self, kind: str) -> uuid.UUID:
+        return uuid.uuid5(uuid.UUID(self.id), f"{kind}\n{self._identity.seed}\n{self._count}")
+
+    def write_todos(self, given: Mapping[str, Any]) -> CallResult:
+        """Replace the list of todos."""
+        old = self.todos
+        self.todos = [
+            {**todo, "activeForm": todo.get("activeForm", todo["content"])}
+            for todo in given["todos"]
+        ]
+        self.write("todos", f"{self.id}-agent-{self.id}.json", _json(self.todos))
+        return _told(
+            "Todos have been modified successfully.", {"oldTodos": old, "newTodos": self.todos}
+        )
+
+    def ask(self, given: Mapping[str, Any]) -> CallResult:
+        """Answer questions: as the call says, else the scenario, else the first option."""
+        answers = {}
+        for asked in given["questions"]:
+            text, options = asked["question"], asked.get("options", [])
+            known = {**self.answers, **given.get("answers", {})}
+            answers[text] = known.get(text, options[0]["label"] if options else "")
+        said = ", ".join(f'"{question}"="{answer}"' for question, answer in answers.items())
+        return _told(
+            f"User has answered your questions: {said}. You can now continue with the user's"
+            " answers in mind.",
+            {"questions": given["questions"], "answers": answers},
+        )
+
+    def enter_plan(self, _given: Mapping[str, Any]) -> CallResult:
+        """Begin to plan: nothing is changed until the plan is approved."""
+        self._before, self.mode = self.mode if self.mode != "plan" else self._before, "plan"
+        return textual("Entered plan mode. Explore, and leave it with ExitPlanMode and your plan.")
+
+    def exit_plan(self, given: Mapping[str, Any]) -> CallResult:
+        """End planning, which the permissions have asked about, and keep the plan."""
+        if self.mode == "plan":
+            self.mode = self._before
+        plan = next((given[key] for key in ("plan", "plan_content", "content") if key in given), "")
+        number = self._uuid("plan").int
+        name = "-".join(words[number >> 3 * at & 7] for at, words in enumerate(_PLAN_WORDS))
+        self.write("plans", f"{name}.md", plan)
+        said = "User has approved your plan. You can now start coding."
+        return _told(said, {"plan": plan, "filePath": f"plans/{name}.md"})
+
+    def declined(self, tool: str) -> CallResult:
+        """Return what the assistant is told where the user says no to one of these tools."""
+        return failed(
+            "User declined to answer questions" if tool == "AskUserQuestion" else _REFUSED
+        )
+
+
+DIALOGS: Final[Mapping[str, Callable[[ScenarioSession, Mapping[str, Any]], CallResult]]] = {
+    "TodoWrite": ScenarioSession.write_todos,
+    "AskUserQuestion": ScenarioSession.ask,
+    "EnterPlanMode": ScenarioSession.enter_plan,
+    "ExitPlanMode": ScenarioSession.exit_plan,
+}
+
+
+def latest(folder: Path) -> str:
+    """Return the id of the session that was written last. Raises PlayError for none."""
+    found: Sequence[Path] = [*(folder / "projects").glob("*/*.jsonl")]
+    if not found:
+        raise PlayError(f"No conversation found to continue in {folder}")
+    return max(found, key=lambda path: path.stat().st_mtime_ns).stem
+
+
+def _told(text: str, value: dict[str, Any]) -> CallResult:
+    return CallResult(({"type": "text", "text": text},), structured=value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
