@@ -11,6 +11,7 @@ from iac_accessibility.errors import UiError, told
 from iac_accessibility.identity import PathMemory
 from iac_accessibility.model import Gone, UiApp, UiFault, UiNode, Want
 from iac_accessibility.observe import Watches
+from iac_accessibility.paths import WINDOW_ROLES
 from iac_accessibility.render import app_facts
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
 from iac_base.errors import ToolError, near_text, quoted
@@ -22,6 +23,7 @@ _BROWSERS: Final = re.compile(
     r"|teams|obsidian|postman|firefox|webkit|safari",
     re.IGNORECASE,
 )
+_EMPTY: Final = frozenset(("group", "unknown"))
 _STEP: Final = 0.15
 _SHORT: Final = 0.6
 
@@ -207,14 +209,27 @@ def walk_app(
 
 
 def _is_unbuilt(app: UiApp, seen: Walk) -> bool:
-    """Say whether a tree looks as if it had not been built: windows without anything in them."""
+    """Say whether a tree looks as if it had not been built: windows without anything in them.
+
+    On a Mac the menu bar is there in any case, and so are the buttons of a title bar.
+    """
     areas = [branch for branch in seen.order if branch.node.role == "web_area"]
     if areas:
         return not any(branch.node.children for branch in areas)
-    windows = [branch for branch in seen.order if branch.depth == 1]
-    # Chromium counts children that it does not hand out yet.
-    empty = not any(branch.node.children for branch in windows)
-    return empty and (bool(windows) or bool(_BROWSERS.search(f"{app.name} {app.id}")))
+    browser = bool(_BROWSERS.search(f"{app.name} {app.id}"))
+    windows = [branch for branch in seen.order if branch.node.role in WINDOW_ROLES]
+    waiting = list(windows)
+    while waiting:
+        branch = waiting.pop()
+        role, depth = branch.node.role, branch.depth
+        title_bar = depth == 2 and role in ("button", "static_text")
+        if depth > 1 and not (title_bar or role in _EMPTY):
+            return False
+        if branch.node.children and not branch.children and seen.deeper:
+            # It was not looked at, so that nothing is known of it.
+            return False
+        waiting += branch.children
+    return browser or bool(windows)
 
 
 def _grows(session: UiSession, app: UiApp, end: float) -> bool:

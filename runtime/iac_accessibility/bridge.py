@@ -77,6 +77,16 @@ class Bridge(Protocol):
     def focused(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
 
+    def children(
+        self, handle: Handle, start: int, most: int, timeout: float
+    ) -> tuple[list[Handle], int]:
+        """Return children of an element from number `start` on, and how many there are in all."""
+        ...
+
+    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+        """Return characters of an element's text from `start` on, and how many there are in all."""
+        ...
+
     def settable(self, handle: Handle, timeout: float) -> Settable:
         """Return what the element takes as its value."""
         ...

@@ -62,6 +62,7 @@ class Want(Flag):
     FRAME = auto()
     ACTIONS = auto()
     DESCRIPTION = auto()
+    LABEL = auto()
 
 
 class UiNode(NamedTuple):
@@ -72,8 +73,11 @@ class UiNode(NamedTuple):
         states: Of `enabled focused selected checked expanded editable minimized modal active
             default visible showing secure focusable pressed`.
         children: Its elements in the app's order; empty where they were not wanted.
-        total: How many there are; larger than `children` where the bridge cut them.
+        total: How many there are; larger than `children` where the bridge cut them, -1 where the
+            app failed to say.
         actions: Names in snake case: `press`, `show_menu`; empty where they were not wanted.
+        label: Of an element without a title what is said of it elsewhere: the element that labels
+            it, its placeholder or its help. Not part of what it is known by.
     """
 
     handle: Handle
@@ -87,6 +91,7 @@ class UiNode(NamedTuple):
     description: str = ""
     frame: Frame | None = None
     actions: tuple[str, ...] = ()
+    label: str = ""
 
     @property
     def visible(self) -> bool:

@@ -188,7 +188,9 @@ class _Walker:
         limits, found = self._limits, self.found
         for branch in level:
             shown = min(len(branch.node.children), limits.children)
-            if branch.node.total > shown:
+            if branch.node.total < 0:
+                found.cut(branch.path, "the app did not say what is in it")
+            elif branch.node.total > shown:
                 found.cut(branch.path, f"{branch.node.total} children; the first {shown} were read")
         asked = [
             handle
@@ -209,7 +211,7 @@ class _Walker:
         siblings: list[UiNode] = []
         fresh: list[tuple[int, UiNode]] = []
         held = branch.node.children[: self._limits.children]
-        whole = branch.node.total <= len(held)
+        whole = 0 <= branch.node.total <= len(held)
         for handle in held:
             if handle in self._seen:
                 siblings.append(self._seen[handle])
