@@ -53,7 +53,7 @@ def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
     session.memory.keep_walk(app, seen)
     shown = [branch for branch in seen.order if not roles or branch.node.role in roles]
     if roles:
-        tree = "\n".join(line_of(app, branch.node, branch.path, add) for branch in shown)
+        tree = "\n".join(line_of(app, branch, branch.path, add) for branch in shown)
     else:
         tree = outline(app, seen.root.children, add)
     return {
@@ -159,10 +159,10 @@ def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
         found = None
     if found is None:
         return {"app": app_facts(app), "element": None, "has_focus": False, "notes": []}
-    session.memory.keep(app, found)
+    given = session.memory.keep(app, found)
     return {
         "app": app_facts(app),
-        "element": element_state(app, found.node, found.path),
+        "element": element_state(app, found.node, found.path, given),
         "has_focus": True,
         "notes": [DATA_NOTE],
     }
@@ -221,6 +221,7 @@ def _window(app: UiApp, branch: Branch) -> dict[str, Any]:
         "frontmost": app.frontmost and "active" in node.states,
         "app": app_facts(app),
         "path": branch.path,
+        "id": branch.id,
     }
 
 
@@ -267,5 +268,5 @@ def _described(
     rows = []
     for branch, answer in zip(branches, answers, strict=True):
         node = answer if isinstance(answer, UiNode) else branch.node
-        rows.append(element_state(app, node, branch.path))
+        rows.append(element_state(app, node, branch.path, branch.id))
     return rows

@@ -1,12 +1,12 @@
 r"""Elements as a model reads them: an outline of steps, and single elements as objects.
 
-    window[@title='Fixture'] active
-     text_field[@title='Name'] = "first" focused
-     button[0] "A title too long for a path" disabled
+    e1 window[@title='Fixture'] active
+     e2 text_field[@title='Name'] = "first" focused
+     e3 button[0] "A title too long for a path" disabled
 
-A line is a step; the path of an element is its step and those that it is indented under, joined
-by `/`. A title stands behind the step only where the step does not hold it. Foreign text is in
-quotes, with JSON's escapes, so that it cannot begin a line of its own.
+A line is an id and a step; the path of an element is its step and those that it is indented under,
+joined by `/`. A title stands behind the step only where the step does not hold it. Foreign text is
+in quotes, with JSON's escapes, so that it cannot begin a line of its own.
 """
 
 import json
@@ -43,14 +43,15 @@ def outline(app: UiApp, branches: Sequence[Branch], add: Collection[Attribute]) 
     waiting = [(branch, 0) for branch in reversed(branches)]
     while waiting:
         branch, indent = waiting.pop()
-        lines.append(" " * indent + line_of(app, branch.node, branch.step, add))
+        lines.append(" " * indent + line_of(app, branch, branch.step, add))
         waiting += [(below, indent + 1) for below in reversed(branch.children)]
     return "\n".join(lines)
 
 
-def line_of(app: UiApp, node: UiNode, step: str, add: Collection[Attribute]) -> str:
-    """Return one element: its step (or path), what the step does not say, its value and states."""
-    parts = [step]
+def line_of(app: UiApp, branch: Branch, step: str, add: Collection[Attribute]) -> str:
+    """Return one element: id, step (or path), what that does not say, its value and states."""
+    node = branch.node
+    parts = [branch.id, step] if branch.id else [step]
     if node.title and "@title=" not in step.rpartition("/")[2]:
         parts.append(_quoted(node.title, SHORT))
     if hidden := _instead(app, node):
@@ -90,9 +91,10 @@ def app_facts(app: UiApp) -> dict[str, Any]:
     return {"name": app.name, "id": app.id, "pid": app.pid}
 
 
-def element_state(app: UiApp, node: UiNode, path: str = "") -> dict[str, Any]:
+def element_state(app: UiApp, node: UiNode, path: str = "", id: str = "") -> dict[str, Any]:
     """Return an element as an object, without empty fields; the states are those that it has."""
     facts: dict[str, Any] = {
+        "id": id,
         "role": node.role,
         "title": node.title,
         "value": shown_value(app, node),

@@ -50,9 +50,9 @@ def _seconds(most: int, description: str) -> Schema:
 _APP: Final = _any(
     "string", "integer", description="The running app: its name, bundle id or process id."
 )
-_PATH: Final = _text(
-    "Path of the element, from get_ui_tree, find_element, list_windows or get_focused_element,"
-    " such as window[0]/toolbar[0]/button[@title='Close']."
+_ELEMENT_NAMED: Final = _text(
+    "The element: its id in an answer, such as e12, or its path, such as"
+    " window[0]/toolbar[0]/button[@title='Close']."
 )
 _TIMEOUT: Final = _seconds(120, "Seconds that the call may take.")
 
@@ -62,7 +62,7 @@ _APP_FACTS: Final = _object({"name": _TEXT, "id": _TEXT, "pid": _COUNT}, "name",
 _SCALAR: Final = _any("string", "number", "boolean", "null")
 _ELEMENT: Final = _object(
     {
-        **dict.fromkeys(("role", "title"), _TEXT),
+        **dict.fromkeys(("id", "role", "title"), _TEXT),
         "value": _SCALAR,
         **dict.fromkeys(("identifier", "description"), _TEXT),
         "enabled": _FLAG,
@@ -117,8 +117,8 @@ TOOLS: Final = (
             {
                 "app": _APP_FACTS,
                 "tree": _text(
-                    "One element a line; its path is its step and those it is indented under,"
-                    " joined by a slash."
+                    "One element a line, its id first; its path is its step and those it is"
+                    " indented under, joined by a slash."
                 ),
                 "depth": _COUNT,
                 **_FOUND,
@@ -132,8 +132,8 @@ TOOLS: Final = (
     ),
     Tool(
         "find_element",
-        "Find elements of an app's interface by role, title, value or identifier. The path in the"
-        " answer is what perform_action and set_value take.",
+        "Find elements of an app's interface by role, title, value or identifier. The id in the"
+        " answer is what the tools that act take.",
         _object(
             {
                 "app": _APP,
@@ -198,7 +198,7 @@ TOOLS: Final = (
                             "minimized": _FLAG,
                             "frontmost": _FLAG,
                             "app": _APP_FACTS,
-                            "path": _TEXT,
+                            **dict.fromkeys(("path", "id"), _TEXT),
                         },
                         *("title", "minimized", "frontmost", "app", "path"),
                     )
@@ -219,11 +219,11 @@ TOOLS: Final = (
         _object(
             {
                 "app": _APP,
-                "element_path": _PATH,
+                "element": _ELEMENT_NAMED,
                 "action": _text("One of the element's own actions, such as press or show_menu."),
                 "timeout": _TIMEOUT,
             },
-            *("app", "element_path", "action"),
+            *("element", "action"),
         ),
         later("iac_accessibility.writes:perform_action"),
         _ACTED,
@@ -233,7 +233,7 @@ TOOLS: Final = (
         " icon link popup press push radio select tab tap tick triangle uncheck untick",
         example={
             "app": "Preview",
-            "element_path": "window[0]/button[@title='Close']",
+            "element": "window[0]/button[@title='Close']",
             "action": "press",
         },
         timeout=5.0,
@@ -245,14 +245,14 @@ TOOLS: Final = (
         _object(
             {
                 "app": _APP,
-                "element_path": _PATH,
+                "element": _ELEMENT_NAMED,
                 "value": _any(
                     *("string", "boolean", "number"),
                     description="A text, true or false, or a number, as the element takes it.",
                 ),
                 "timeout": _TIMEOUT,
             },
-            *("app", "element_path", "value"),
+            *("element", "value"),
         ),
         later("iac_accessibility.writes:set_value"),
         _object(
@@ -265,7 +265,7 @@ TOOLS: Final = (
         " write",
         example={
             "app": "Safari",
-            "element_path": "window[0]/toolbar[0]/text_field[0]",
+            "element": "window[0]/toolbar[0]/text_field[0]",
             "value": "example.com",
         },
         timeout=5.0,

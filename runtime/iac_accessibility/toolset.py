@@ -22,8 +22,8 @@ from typing import Any, Final, TypeAlias
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import Bridge
 from iac_accessibility.changes import ElementChange, carry_out, reach, remembered
-from iac_accessibility.errors import StaleError, UiError, told
-from iac_accessibility.identity import ElementFound, Fingerprint
+from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError, told
+from iac_accessibility.identity import ElementFound, Fingerprint, is_id
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.locate import target
 from iac_accessibility.model import Silent, UiApp
@@ -88,6 +88,7 @@ class UiCall:
         seconds: The time that it may take.
         named: The app; None where none was named.
         path: The element's path in canonical spelling; empty where none was given.
+        id: The short id that was given in place of a path.
         bound: What the element has to be, since a person agreed to that one; None where nobody was
             asked yet.
         cancel: Ends it early, and is told how far it is.
@@ -101,6 +102,7 @@ class UiCall:
     bound: Fingerprint | None = None
     cancel: Cancellation = field(default_factory=Cancellation)
     apps: tuple[UiApp, ...] = ()
+    id: str = ""
 
     @property
     def app(self) -> UiApp:
@@ -109,9 +111,12 @@ class UiCall:
         return self.named
 
     def element(self, session: UiSession) -> ElementFound:
-        """Return the element at the path: the one that it was made from. Raises as `target`."""
-        before = self.bound or session.memory.fingerprint(self.app, self.path)
-        return target(session, self.app, self.path, before, self.seconds)
+        """Return the element that id or path were made from. Raises as `target`."""
+        known = session.memory.by_id(self.id)
+        before = self.bound or (
+            known.fingerprint if known else session.memory.fingerprint(self.app, self.path)
+        )
+        return target(session, self.app, self.path, before, self.seconds, id=self.id)
 
 
 _Read: TypeAlias = Callable[[UiSession, UiCall], dict[str, Any]]
@@ -290,17 +295,36 @@ def _asked(
     """Return a call with its app found; `agreed` is what a person said yes to, if asked."""
     arguments = call.arguments
     seconds = float(arguments.get("timeout") or tool.timeout or 0)
+    text = str(arguments.get("element", ""))
+    known = session.memory.by_id(text)
     with told(None, tool=tool.name):
-        app = session.app(arguments["app"]) if "app" in arguments else None
+        if is_id(text) and known is None:
+            raise UiError(
+                "NOT_FOUND", f"No answer gave an element {text}.", LOOK_AGAIN, reason="no_element"
+            )
+        wanted = arguments.get("app", known.process[0] if known else None)
+        if wanted is None and text:
+            raise UiError(
+                "INVALID_PARAMETER",
+                "A path needs its app.",
+                "Name the app, or give the element's id.",
+                reason="bad_path",
+            )
+        app = session.app(wanted) if wanted is not None else None
     with told(app, tool=tool.name):
-        path = _canonical(arguments["element_path"]) if "element_path" in arguments else ""
+        path = known.path if known else _canonical(text) if "element" in arguments else ""
+        if known is not None and app is not None and known.process != (app.pid, app.started):
+            why = f"{text} was read in another process than {app.name} has now"
+            raise StaleError(path, why)
+        given = text if known else ""
         if agreed is None:
-            return UiCall(arguments, seconds, app, path)
+            return UiCall(arguments, seconds, app, path, id=given)
         before, change = agreed
         if app is None or (before.pid, before.started) != (app.pid, app.started):
             why = f"it was another process of {before.name}, which was started anew"
             raise StaleError(change.found.path, why)
-        return UiCall(arguments, seconds, app, path, change.found.fingerprint)
+        bound = change.found.fingerprint
+        return UiCall(arguments, seconds, app, path, bound, id=given)
 
 
 def _canonical(path: str) -> str:

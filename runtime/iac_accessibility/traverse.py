@@ -51,7 +51,8 @@ class Branch:
     """An element in its place; `place` is its number among all that were read of its parent.
 
     `read` are all of its children that were read, invisible ones too; `whole` says that these are
-    all. Steps and path are made when they are asked for: finding asks for few of thousands.
+    all. Steps and path are made when they are asked for: finding asks for few of thousands. `id`
+    is given when it is remembered.
     """
 
     node: UiNode
@@ -61,6 +62,7 @@ class Branch:
     children: "list[Branch]" = field(default_factory=list)
     read: Sequence[UiNode] = ()
     whole: bool = True
+    id: str = ""
 
     @cached_property
     def _steps(self) -> list[PathStep]:

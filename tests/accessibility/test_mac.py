@@ -208,11 +208,11 @@ def test_the_tools_work_over_the_macs_bridge(user: User) -> None:
     assert user.press("Press")["success"]
     assert user.sees("count 1")
     name = user.path(title="Name", role="AXTextField")
-    assert user("set_value", element_path=name, value="Zoë")["new_value"] == "Zoë"
+    assert user("set_value", element=name, value="Zoë")["new_value"] == "Zoë"
     slider = user.path(role="AXSlider")
-    assert user("set_value", element_path=slider, value=9)["new_value"] == 9
-    assert "0 to 100" in user.fails("set_value", element_path=slider, value=900)["message"]
-    assert user("set_value", element_path=user.path(role="check_box"), value=True)["success"]
+    assert user("set_value", element=slider, value=9)["new_value"] == 9
+    assert "0 to 100" in user.fails("set_value", element=slider, value=900)["message"]
+    assert user("set_value", element=user.path(role="check_box"), value=True)["success"]
     (window,) = user("list_windows")["windows"]
     assert window["frontmost"]
     assert window["size"]["width"] > 100
@@ -231,12 +231,12 @@ def test_the_tools_work_over_the_macs_bridge(user: User) -> None:
 def test_stale_and_default_over_the_macs_bridge(user: User) -> None:
     path = user.path(title="Press", role="button")
     user.press("Rename")
-    assert user.fails("perform_action", element_path=path, action="AXPress")["reason"] == "stale"
+    assert user.fails("perform_action", element=path, action="AXPress")["reason"] == "stale"
     user.press("Ask")
     stack.wait_until(lambda: user.sees("Sure?"), "the dialog")
     ok = user.path(title="OK", role="button")
     plan = prepare(
-        user.toolset, "perform_action", {"app": user.app.pid, "element_path": ok, "action": "press"}
+        user.toolset, "perform_action", {"app": user.app.pid, "element": ok, "action": "press"}
     )
     assert plan.facts.level == "DANGEROUS"
 
@@ -256,7 +256,7 @@ def test_rows_that_move_are_stale_over_the_macs_bridge(
     stack.wait_until(lambda: user.sees("Item 2"), "the rows")
     found = user("find_element", role="button", title="Open")["elements"]
     path = next(row["path"] for row in found[1:])
-    arguments = {"app": user.app.pid, "element_path": path, "action": "press"}
+    arguments = {"app": user.app.pid, "element": path, "action": "press"}
     plan = prepare(toolset, "perform_action", arguments) if planned else None
     user.press(name)
     with pytest.raises(ToolError) as caught:
