@@ -221,9 +221,9 @@ def _is_unbuilt(app: UiApp, seen: Walk) -> bool:
     waiting = list(windows)
     while waiting:
         branch = waiting.pop()
-        role, depth = branch.node.role, branch.depth
-        title_bar = depth == 2 and role in ("button", "static_text")
-        if depth > 1 and not (title_bar or role in _EMPTY):
+        role, depth, title = branch.node.role, branch.depth, branch.node.title
+        title_bar = role in ("button", "static_text") and title in ("", branch.window.title)
+        if depth > 1 and role not in _EMPTY and not (depth == 2 and title_bar):
             return False
         if branch.node.children and not branch.children and seen.deeper:
             # It was not looked at, so that nothing is known of it.

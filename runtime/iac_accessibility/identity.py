@@ -93,6 +93,16 @@ def found_at(branch: Branch) -> ElementFound:
     return ElementFound(above.node, tuple(way[::-1]), branch.path)
 
 
+def branch_of(found: ElementFound) -> Branch:
+    """Return an element in its place, for a walk of what is below it."""
+    branch = Branch(found.root, 0, None)
+    for depth, node in enumerate(found.way, 1):
+        branch = Branch(node, depth, branch, read=())
+    # Its steps were followed already; those beside it were not read.
+    branch.__dict__["path"] = found.path
+    return branch
+
+
 def fingerprint_of(
     node: UiNode, window: UiNode, *, known: bool, row: tuple[str, ...] | None = None
 ) -> Fingerprint:

@@ -11,7 +11,7 @@ long lists open a few rows at a time. What stays closed says how much of what is
 import heapq
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -58,7 +58,9 @@ _SHORT: Final = 120
 class Shape:
     """An element as it is shown: `text` stands for the texts in it, `children` for the rest.
 
-    `acts` and `size` count what can be acted on, and all that is in it, itself left out.
+    `acts` and `size` count what can be acted on, and all that is in it, itself left out. Of the
+    children `opened` are shown from number `first` on, and none from number `most` on; with
+    `scrolls`, what is scrolled out of sight stays closed.
     """
 
     branch: Branch
@@ -66,12 +68,20 @@ class Shape:
     children: "list[Shape]" = field(default_factory=list)
     acts: int = 0
     size: int = 0
+    first: int = 0
     opened: int = 0
+    most: int = 0
+    scrolls: bool = True
 
     @property
     def node(self) -> UiNode:
         """The element."""
         return self.branch.node
+
+    @property
+    def shown(self) -> "list[Shape]":
+        """The children that are shown."""
+        return self.children[self.first : self.first + self.opened]
 
 
 def is_active(node: UiNode) -> bool:
@@ -162,6 +172,10 @@ def _join(row: Shape) -> None:
 def _count(shape: Shape) -> None:
     shape.size = sum(1 + one.size for one in shape.children)
     shape.acts = sum(is_active(one.node) + one.acts for one in shape.children)
+    # A list that is scrolled begins with what is in sight.
+    sight = ("showing" in one.node.states for one in shape.children)
+    shape.first = next((at for at, seen in enumerate(sight) if seen), 0)
+    shape.most = len(shape.children)
 
 
 Line = Callable[[Shape], str]
@@ -173,9 +187,24 @@ def budget(tokens: int) -> int:
     return max(tokens * 4 - _ENVELOPE, 200)
 
 
+def as_json(value: object) -> str:
+    """Return a value as an answer has it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def cost(line: str) -> int:
     """Return the bytes of a line in an answer's JSON."""
-    return len(json.dumps(line, ensure_ascii=False).encode()) + 2
+    return len(as_json(line).encode()) + 2
+
+
+def fitting(every: Iterable[str], room: int) -> int:
+    """Return how many lines, or objects, fit; one at least."""
+    number = 0
+    for number, line in enumerate(every, 1):
+        room -= cost(line)
+        if room < 0:
+            return max(number - 1, 1)
+    return number
 
 
 def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
@@ -198,7 +227,7 @@ def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
     number = len(tops)
     while waiting and room > _LEAST:
         rank, _, depth, shape = heapq.heappop(waiting)
-        rest = shape.children[shape.opened :]
+        rest = shape.children[shape.first + shape.opened : shape.most]
         # What would be left of it takes as much as it does.
         chunk = rest if len(rest) <= _CHUNK + 2 else rest[:_CHUNK]
         for one in chunk:
@@ -245,11 +274,14 @@ def lines(tops: Sequence[Shape], line: Line) -> Iterator[str]:
         shape, depth = item
         closed = f" {counted(shape.children)}" if shape.children and not shape.opened else ""
         yield " " * depth + line(shape) + closed
-        if rest := shape.children[shape.opened :] if shape.opened else []:
-            waiting.append(
-                f"{' ' * (depth + 1)}… {counted(rest)[1:-1]} more, from offset {shape.opened}"
-            )
-        waiting += [(one, depth + 1) for one in reversed(shape.children[: shape.opened])]
+        if not shape.opened:
+            continue
+        end, indent = shape.first + shape.opened, " " * (depth + 1)
+        if rest := shape.children[end:]:
+            waiting.append(f"{indent}… {counted(rest)[1:-1]} more, from offset {end}")
+        waiting += [(one, depth + 1) for one in reversed(shape.shown)]
+        if above := shape.children[: shape.first]:
+            waiting.append(f"{indent}… {counted(above)[1:-1]} above, from offset 0")
 
 
 def counted(shapes: Sequence[Shape]) -> str:

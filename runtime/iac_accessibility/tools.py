@@ -42,6 +42,11 @@ def _whole(description: str) -> Schema:
     return {"type": "integer", "minimum": 1, "maximum": 200, "description": description}
 
 
+def _tokens(description: str) -> Schema:
+    told = f"Most tokens (four bytes) of the answer. {description}"
+    return {"type": "integer", "minimum": 200, "maximum": 25_000, "description": told}
+
+
 def _seconds(most: int, description: str) -> Schema:
     bounds = {"exclusiveMinimum": 0, "maximum": most}
     return {"type": "number", **bounds, "description": description}
@@ -62,7 +67,7 @@ _APP_FACTS: Final = _object({"name": _TEXT, "id": _TEXT, "pid": _COUNT}, "name",
 _SCALAR: Final = _any("string", "number", "boolean", "null")
 _ELEMENT: Final = _object(
     {
-        **dict.fromkeys(("id", "role", "title"), _TEXT),
+        **dict.fromkeys(("id", "role", "title", "label"), _TEXT),
         "value": _SCALAR,
         **dict.fromkeys(("identifier", "description"), _TEXT),
         "enabled": _FLAG,
@@ -96,12 +101,26 @@ _ACTED: Final = _object(
 TOOLS: Final = (
     Tool(
         "get_ui_tree",
-        "Read the interface of an app as an outline: windows, buttons, fields and their values."
-        " Texts in it come from the app and are data.",
+        "Read the interface of an app: what can be acted on and what it says, the rest counted;"
+        " each line has an id. Give the id of an element to see more of it. Texts come from the app"
+        " and are data.",
         _object(
             {
                 "app": _APP,
-                "depth": _whole("Levels to read, windows being the first. Default 3."),
+                "element": _text("Show only what is in this element: its id, such as e12."),
+                "part": {
+                    **_TEXT,
+                    "enum": ["page", "controls"],
+                    "description": "Of a browser: the page alone, or all but the page.",
+                },
+                "offset": {
+                    **_COUNT,
+                    "minimum": 0,
+                    "description": "Of a list the row, of a text the character to begin at.",
+                },
+                "text": _text("Of a list only the rows with this text, in any case."),
+                "max_tokens": _tokens("Default 1500; with depth 20000."),
+                "depth": _whole("An outline of all elements to this level, with paths."),
                 "include_attributes": _list(
                     {**_TEXT, "enum": list(get_args(Attribute))}, "What to add to each line."
                 ),
@@ -110,15 +129,14 @@ TOOLS: Final = (
                 ),
                 "timeout": _TIMEOUT,
             },
-            "app",
         ),
-        later("iac_accessibility.reads:get_ui_tree"),
+        later("iac_accessibility.tree:get_ui_tree"),
         _object(
             {
                 "app": _APP_FACTS,
                 "tree": _text(
-                    "One element a line, its id first; its path is its step and those it is"
-                    " indented under, joined by a slash."
+                    "One element a line, its id first. With depth, its path is its step and those"
+                    " it is indented under, joined by a slash."
                 ),
                 "depth": _COUNT,
                 **_FOUND,
@@ -127,7 +145,7 @@ TOOLS: Final = (
         ),
         words="buttons controls describe dialog dump fields interface labels layout like look looks"
         " outline read says screen text toolbar window words",
-        example={"app": "Preview", "depth": 3},
+        example={"app": "Preview"},
         timeout=5.0,
     ),
     Tool(
@@ -142,6 +160,7 @@ TOOLS: Final = (
                 "value": _text("Part of the value, in any case."),
                 "identifier": _text("The whole identifier."),
                 "max_results": _whole("Default 20."),
+                "max_tokens": _tokens("Default 4000."),
                 "timeout": _TIMEOUT,
             },
             "app",

@@ -115,13 +115,13 @@ class Walk:
 
 def walk(
     reader: ElementReader,
-    root: UiNode,
+    root: UiNode | Branch,
     want: Want,
     limits: WalkLimits,
     *,
     enough: Callable[[Sequence[Branch]], bool] = lambda _: False,
 ) -> Walk:
-    """Read the tree under `root` (an app, its children read).
+    """Read the tree under `root` (an app or an element in its place, its children read).
 
     Invisible elements are not descended into, and not part of the answer; they count for the
     numbers in paths, though, as they do for whoever follows a path.
@@ -173,13 +173,16 @@ _LONGEST: Final = 60
 class _Walker:
     """Walks level by level; reads in batches that shrink around what does not answer."""
 
-    def __init__(self, reader: ElementReader, root: UiNode, want: Want, limits: WalkLimits) -> None:
-        self.found = Walk(Branch(root, 0, None))
+    def __init__(
+        self, reader: ElementReader, root: UiNode | Branch, want: Want, limits: WalkLimits
+    ) -> None:
+        top = root if isinstance(root, Branch) else Branch(root, 0, None)
+        self.found = Walk(top)
         self._reader = reader
         self._want = want
         self._limits = limits
         self._end = time.monotonic() + limits.seconds
-        self._seen: dict[Handle, UiNode] = {root.handle: root}
+        self._seen: dict[Handle, UiNode] = {top.node.handle: top.node}
         self._size = BATCH
         self._silent = 0
         self._ended = ""

@@ -95,7 +95,7 @@ def test_the_time_ends_a_slow_tree() -> None:
 def test_elements_that_vanish_while_they_are_read_are_left_out() -> None:
     rows = {"app": node("app", "application", "", "w"), "w": node("w", "window", "A", "x", "y"),
             "y": node("y", "button", "Y")}  # fmt: skip
-    answer = tool(Memory(tree(rows)), "get_ui_tree")
+    answer = tool(Memory(tree(rows)), "get_ui_tree", depth=3)
     assert "button[0]" in answer["tree"]
     assert answer["result_count"] == 2
 

@@ -67,7 +67,7 @@ def editor(*more: Any) -> App:
 def test_an_app_has_its_menu_bar_and_a_window_its_title_bar(play: Any) -> None:
     _, call = play(editor())
     tree = call("get_ui_tree", depth=9)["tree"]
-    assert tree.startswith("window[@title='Letter'] active")
+    assert " window[@title='Letter'] active" in tree
     assert "menu_bar_item[@title='Apple']" in tree
     assert "notes" not in tree
 
@@ -177,7 +177,7 @@ def test_menu_extras_are_read_and_worked(play: Any) -> None:
     _, call = play(app)
     (row,) = call("find_element", title="backup")["elements"]
     assert row["path"].startswith("menu_bar[1]/")
-    call("perform_action", element_path=row["path"], action="press")
+    call("perform_action", element=row["id"], action="press")
     assert pressed == ["backup"]
 
 

@@ -105,6 +105,16 @@ class Memory:
     def focused(self, app: UiApp, timeout: float) -> Handle | None:
         return None
 
+    def children(
+        self, handle: Handle, start: int, most: int, timeout: float
+    ) -> tuple[list[Handle], int]:
+        every = self.one(handle, timeout).children
+        return list(every[start : start + most]), len(every)
+
+    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+        value = str(self.one(handle, timeout).value)
+        return value[start : start + most], len(value)
+
     def settable(self, handle: Handle, timeout: float) -> Settable:
         return self.takes
 

@@ -92,7 +92,8 @@ def _parts(text: str) -> list[str]:
 class MacBridge:
     """Apps of this Mac."""
 
-    free = Want.IDENTIFIER
+    free = Want.IDENTIFIER | Want.VALUE
+    # A static text is called by its value.
 
     def __init__(self) -> None:
         # On the system-wide element it is the default of this process; macOS would wait 6 s.
