@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iac_accessibility.bridge import Bridge, ElementReader, read_one
 from iac_accessibility.errors import UiError, told
@@ -16,6 +16,9 @@ from iac_accessibility.render import app_facts
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
 from iac_base.errors import ToolError, near_text, quoted
 from iac_base.words import fold
+
+if TYPE_CHECKING:
+    from iac_accessibility.news import Look
 
 _LISTING_SECONDS: Final = 2.0
 _BROWSERS: Final = re.compile(
@@ -35,6 +38,7 @@ class UiSession:
     bridge: Bridge
     memory: PathMemory = field(default_factory=PathMemory)
     watches: Watches = field(default_factory=Watches)
+    looks: dict[tuple[int, float], "Look"] = field(default_factory=dict)
     asked_for_trees: set[tuple[int, float]] = field(default_factory=set)
     """Processes that were asked to build their tree, as pid and start."""
 

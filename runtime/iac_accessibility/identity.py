@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from iac_accessibility.bridge import Bridge
@@ -138,6 +138,23 @@ def surroundings(
         texts += [node.title or str(node.value or "") for node in nodes if node.role in _TEXTS]
         level = tuple(handle for node in nodes for handle in node.children)[:_ROW_PARTS]
     return tuple(filter(None, texts))
+
+
+def row_reader(
+    seen: Walk, read: Mapping[Handle, UiNode]
+) -> Callable[[Branch], tuple[str, ...] | None]:
+    """Return what says of the elements of a walk which row they are in; None if it was cut.
+
+    Args:
+        read: Elements that were read once more, with their values.
+    """
+    if seen.deeper or not seen.complete:
+        return lambda _: None
+    known = {node.handle: node for branch in (seen.root, *seen.order) for node in branch.read}
+    known |= read
+    return lambda branch: surroundings(
+        found_at(branch).way, lambda handles: [known[one] for one in handles if one in known]
+    )
 
 
 def _is_row(

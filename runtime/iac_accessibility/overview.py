@@ -304,6 +304,14 @@ def _closed_cost(shape: Shape) -> int:
     return min(18 + 12 * shape.size, 70) if shape.children else 0
 
 
+def opened(tops: Sequence[Shape]) -> list[Shape]:
+    """Return the shapes that are shown."""
+    found = list(tops)
+    for shape in found:
+        found += shape.shown
+    return found
+
+
 def shortened(text: str) -> str:
     """Return the joined texts of a row as its line has them."""
     return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from iac_accessibility.levels import hides_values, holds_secret
 from iac_accessibility.model import Attribute, Frame, Scalar, UiApp, UiNode
+from iac_accessibility.overview import Shape, shortened
 from iac_accessibility.traverse import Branch, Walk
 
 _BREAKS: Final = {at: f"\\u{at:04x}" for at in (0x85, 0x2028, 0x2029)}
@@ -78,6 +79,12 @@ def line_of(app: UiApp, branch: Branch, step: str, add: Collection[Attribute]) -
     if "actions" in add and node.actions:
         parts.append(f"actions={','.join(node.actions)}")
     return " ".join(parts)
+
+
+def line_of_shape(app: UiApp, shape: Shape, add: Collection[Attribute]) -> str:
+    """Return an element's line: its id, role, name, value and states, the texts of its row."""
+    line = line_of(app, shape.branch, shape.node.role, add)
+    return f"{line} {quoted_text(shortened(shape.text))}" if shape.text else line
 
 
 def shown_value(app: UiApp, node: UiNode) -> Scalar:

@@ -91,6 +91,9 @@ _DONE: Final = {
     "success": _FLAG,
     "method": _text("How it was done: action, value, or synthetic keys."),
     "element_state": _ELEMENT,
+    "changes": _list(
+        _TEXT, "What differs from the last get_ui_tree: + is new, ~ has changed, - is gone."
+    ),
     "rate_limit_warning": _text("Stands here when calls come so fast that they will be refused."),
     "notes": _NOTES,
 }

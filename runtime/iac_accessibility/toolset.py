@@ -27,6 +27,7 @@ from iac_accessibility.identity import ElementFound, Fingerprint, is_id
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.locate import target
 from iac_accessibility.model import Silent, UiApp
+from iac_accessibility.news import news
 from iac_accessibility.paths import PathError, parse_path, path_text
 from iac_base.cancellation import Cancellation
 from iac_base.distribution import pip_install
@@ -38,6 +39,9 @@ from iac_runtime.policy.effects import CallFacts, Effect, Raised
 from iac_runtime.policy.escalation import from_results
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tools.shape import Perform, Tool
+
+_NEWS: Final = 0.8
+"""Seconds for what an act changed, beside those of the act."""
 
 _KEPT: Final = 500
 """Changes and elements that are remembered for the answer to a question."""
@@ -233,7 +237,9 @@ class UiToolset:
 
         def perform(_cancel: Cancellation | None) -> ToolResult:
             with told(app, change.found.path, tool=tool.name):
-                return ToolResult(clean(carry_out(session, app, change, level, asked.seconds)))
+                done = carry_out(session, app, change, level, asked.seconds)
+                seen = news(session, app, _NEWS) if done["success"] else None
+                return ToolResult(clean(done | ({} if seen is None else {"changes": seen})))
 
         shown = dict(call.arguments)
         if "value" in shown and holds_secret(change.found.node):

@@ -1,11 +1,11 @@
 """get_ui_tree: the whole window within a budget, one part of it, or an outline to a depth."""
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession, walk_app
-from iac_accessibility.identity import ElementFound, branch_of, found_at, surroundings
+from iac_accessibility.identity import ElementFound, branch_of, found_at, row_reader
 from iac_accessibility.levels import hides_values, holds_secret
 from iac_accessibility.model import (
     Attribute,
@@ -16,6 +16,7 @@ from iac_accessibility.model import (
     UiNode,
     Want,
 )
+from iac_accessibility.news import looked
 from iac_accessibility.overview import (
     TOKENS,
     Shape,
@@ -25,11 +26,11 @@ from iac_accessibility.overview import (
     fitting,
     lines,
     one_text,
+    opened,
     shapes,
-    shortened,
 )
 from iac_accessibility.paths import MENU_ROLES, WINDOW_ROLES, role_name
-from iac_accessibility.render import found_facts, line_of, outline, quoted_text
+from iac_accessibility.render import found_facts, line_of, line_of_shape, outline, quoted_text
 from iac_accessibility.toolset import UiCall, reads
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
 from iac_base.errors import InvalidParameterError
@@ -126,6 +127,8 @@ def _within(session: UiSession, call: UiCall) -> dict[str, Any]:
     shown = _shown(session, app, seen, made, want, add, room, left)
     every = list(lines(made, lambda shape: line_of_shape(app, shape, add)))
     depth = max((shape.branch.depth for shape in shown), default=0)
+    if not (call.path or part):
+        session.looks[app.pid, app.started] = looked(app, made, shown)
     if not shown:
         notes = [*notes, _NOTHING]
     more = any(len(shape.shown) < len(shape.children) for shape in shown)
@@ -196,20 +199,6 @@ def _walked(session: UiSession, call: UiCall, want: Want, depth: int) -> tuple[W
     limits = WalkLimits(max(end - time.monotonic(), 0.2), min(top.depth + depth, _DEEPEST))
     reader = session.bridge.reader(app, whole=depth > _SHALLOW, timeout=limits.seconds)
     return walk(reader, top, want, limits), []
-
-
-def opened(tops: Sequence[Shape]) -> list[Shape]:
-    """Return the shapes that are shown."""
-    found = list(tops)
-    for shape in found:
-        found += shape.shown
-    return found
-
-
-def line_of_shape(app: UiApp, shape: Shape, add: Collection[Attribute]) -> str:
-    """Return an element's line: its id, role, name, value and states, the texts of its row."""
-    line = line_of(app, shape.branch, shape.node.role, add)
-    return f"{line} {quoted_text(shortened(shape.text))}" if shape.text else line
 
 
 def _only(made: Sequence[Shape], *, page: bool) -> list[Shape]:
@@ -370,20 +359,3 @@ def _told(
 ) -> dict[str, Any]:
     facts = found_facts(app, count, seen, 0, notes)
     return {"tree": tree, "depth": seen.root.depth, "has_more_results": more, **facts}
-
-
-def row_reader(
-    seen: Walk, read: Mapping[Handle, UiNode]
-) -> Callable[[Branch], tuple[str, ...] | None]:
-    """Return what says of the elements of a walk which row they are in; None if it was cut.
-
-    Args:
-        read: Elements that were read once more, with their values.
-    """
-    if seen.deeper or not seen.complete:
-        return lambda _: None
-    known = {node.handle: node for branch in (seen.root, *seen.order) for node in branch.read}
-    known |= read
-    return lambda branch: surroundings(
-        found_at(branch).way, lambda handles: [known[one] for one in handles if one in known]
-    )

@@ -296,3 +296,20 @@ def test_an_id_that_no_answer_gave_is_unknown(text: str) -> None:
     with pytest.raises(ToolError) as caught:
         prepare(toolset, "perform_action", {"element": text, "action": "press"})
     assert caught.value.facts()["reason"] == "no_element"
+
+
+def test_an_act_says_what_has_changed_since_the_app_was_read(gtk: User) -> None:
+    assert "changes" not in gtk.press("Press")
+    gtk("get_ui_tree")
+    assert any(
+        '"count 2", was: static_text "count 1"' in line for line in gtk.press("Press")["changes"]
+    )
+    asked = gtk.press("Ask")["changes"]
+    assert asked[0].startswith("+ e")
+    assert any('static_text "Sure?"' in line for line in asked)
+    ok = next(line.split()[1] for line in asked if 'button "OK"' in line)
+    done = gtk("perform_action", element=ok, action="press")["changes"]
+    assert [line for line in done if line.startswith("- ")] == [
+        f"- {asked[0].split(maxsplit=2)[2]}"
+    ]
+    assert any('static_text "yes"' in line for line in done)
