@@ -52,6 +52,16 @@ class Frame(NamedTuple):
     height: float
 
 
+def touch(one: Frame, other: Frame) -> bool:
+    """Say whether two places have a part in common."""
+    return (
+        one.x < other.x + other.width
+        and other.x < one.x + one.width
+        and one.y < other.y + other.height
+        and other.y < one.y + one.height
+    )
+
+
 class Want(Flag):
     """What is read of an element beside role, title and states."""
 
@@ -97,6 +107,24 @@ class UiNode(NamedTuple):
     def visible(self) -> bool:
         """Whether it is part of the interface now; scrolled out of sight still counts."""
         return "visible" in self.states
+
+
+class Picture(NamedTuple):
+    """A part of the screen.
+
+    Attributes:
+        size: Width and height in pixels.
+        pixels: Row by row, from the top left corner, in the order that `mode` names.
+        mode: `BGRX` or `RGBA`: the order of the four bytes of a pixel.
+        frame: The part of the screen, in the unit of elements' frames.
+        covered: What lies before it there and is not of the app.
+    """
+
+    size: tuple[int, int]
+    pixels: bytes
+    mode: str
+    frame: Frame
+    covered: tuple[Frame, ...] = ()
 
 
 class Settable(NamedTuple):

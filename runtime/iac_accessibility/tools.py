@@ -178,6 +178,42 @@ TOOLS: Final = (
         timeout=2.0,
     ),
     Tool(
+        "see",
+        "Take a picture of an app's window or of an element, with the ids of what can be acted on"
+        " drawn in. Secrets and other programs' windows are black. A person is asked once per app.",
+        _object(
+            {
+                "app": _APP,
+                "element": _text("The element; its id. Default: the active window."),
+                "marks": {**_FLAG, "description": "Draw the ids in. Default true."},
+                "recognise_text": {
+                    **_FLAG,
+                    "description": "Read the text in a picture without a tree. Default true.",
+                },
+                "max_tokens": _tokens("Default 2000."),
+                "timeout": _TIMEOUT,
+            },
+        ),
+        later("iac_accessibility.sees:see"),
+        _object(
+            {
+                "app": _APP_FACTS,
+                "window": _TEXT,
+                **dict.fromkeys(("width", "height"), _COUNT),
+                "scale": {**_NUMBER, "description": "Pixels of the picture for one of the screen."},
+                "tree": _text("What is marked, as get_ui_tree shows it."),
+                "text": _text("What was read in the picture."),
+                "notes": _NOTES,
+            },
+            *("app", "window", "width", "height", "scale", "tree"),
+        ),
+        "MODIFY",
+        "MODIFY",
+        words="capture image look looks photo picture screen screenshot shot show visual window",
+        example={"app": "Preview"},
+        timeout=10.0,
+    ),
+    Tool(
         "get_focused_element",
         "Say which element has the keyboard, in one app or in the one in front.",
         _object({"app": _APP, "timeout": _TIMEOUT}),

@@ -8,6 +8,7 @@ returns an `ElementChange`: it looks for the element and changes nothing. Level,
 that it still is that element, and the answer are the same for all of them.
 """
 
+import hashlib
 import json
 import secrets
 import sys
@@ -38,6 +39,7 @@ from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.effects import CallFacts, Effect, Raised
 from iac_runtime.policy.escalation import from_results
 from iac_runtime.policy.permissions import Permissions
+from iac_runtime.tool import Level
 from iac_runtime.tools.shape import Perform, Tool
 
 _NEWS: Final = 0.8
@@ -110,8 +112,16 @@ class UiCall:
 
     @property
     def app(self) -> UiApp:
-        """The app, for a tool that is always given one."""
-        assert self.named is not None
+        """The app that was named, or is in front.
+
+        Raises:
+            UiError: There is none.
+        """
+        if self.named is None:
+            raise UiError(
+                *("NOT_FOUND", "No app has the keyboard.", "Name the app."),
+                reason="app_not_running",
+            )
         return self.named
 
     def element(self, session: UiSession) -> ElementFound:
@@ -123,20 +133,23 @@ class UiCall:
         return target(session, self.app, self.path, before, self.seconds, id=self.id)
 
 
-_Read: TypeAlias = Callable[[UiSession, UiCall], dict[str, Any]]
+_Read: TypeAlias = Callable[[UiSession, UiCall], "dict[str, Any] | ToolResult"]
 _Change: TypeAlias = Callable[[UiSession, UiCall], ElementChange]
 
 
-def reads(read: _Read, *, front: bool = False) -> Perform:
+def reads(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
     """Return the tool's function for a function that reads.
 
     Where no app was named, it reads all that run; with `front`, the one that is in front.
+
+    Args:
+        asks: Why a person is asked first, once for each process of an app; empty where not.
     """
 
     @wraps(read)
     def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
         toolset = context.kept(open_toolset)
-        return toolset.read(tool, call, read, context.permissions, front=front)
+        return toolset.read(tool, call, read, context.permissions, front=front, asks=asks)
 
     return perform
 
@@ -183,7 +196,14 @@ class UiToolset:
             return self._session
 
     def read(
-        self, tool: Tool, call: Call, read: _Read, permissions: Permissions, *, front: bool
+        self,
+        tool: Tool,
+        call: Call,
+        read: _Read,
+        permissions: Permissions,
+        *,
+        front: bool,
+        asks: str = "",
     ) -> Plan:
         """Return the plan of a call that reads; of several apps, without those that are denied.
 
@@ -196,7 +216,7 @@ class UiToolset:
         if front and not asked.named:
             running = [one for one in running if one.frontmost][:1]
         app = running[0] if asked.named or (front and running) else None
-        rows = [(one, _reading(one, asked.path)) for one in running]
+        rows = [(one, _reading(one, asked.path, "MODIFY" if asks else "SAFE")) for one in running]
 
         def denied(effect: Effect) -> bool:
             alone = CallFacts(tool.name, (effect,), call.arguments, ways=("client",))
@@ -213,11 +233,19 @@ class UiToolset:
                 if app is not None:
                     session.check_alive(app)
                 now = replace(asked, named=app, apps=apps, cancel=cancel or asked.cancel)
-                return ToolResult(clean(read(session, now)), notes)
+                found = read(session, now)
+                if isinstance(found, ToolResult):
+                    return found._replace(value=clean(found.value), notes=notes)
+                return ToolResult(clean(found), notes)
 
         line = f"{tool.name} {quoted(app.name, 60)}" if app else tool.name
         effects = tuple(dict.fromkeys(effect for _, effect in rows))
-        return Plan(tool, CallFacts(tool.name, effects, call.arguments, line=line), perform)
+        facts = CallFacts(tool.name, effects, call.arguments, line=line)
+        if asks and app is not None:
+            scope = hashlib.sha256(repr((tool.name, app.id, app.pid, app.started)).encode())
+            raised = (Raised("interface", asks, "SAFE"),)
+            facts = replace(facts, raised=raised, memory=scope.hexdigest())
+        return Plan(tool, facts, perform)
 
     def change(self, tool: Tool, call: Call, find: _Change, taint: Taint) -> Plan:
         """Return the plan of a call that changes an element; nothing is changed yet.
@@ -282,9 +310,9 @@ class UiToolset:
         return tag
 
 
-def _reading(app: UiApp, path: str) -> Effect:
+def _reading(app: UiApp, path: str, level: Level) -> Effect:
     doubt = "" if app.id else f"the identity of {app.name} could not be read"
-    return Effect("read", app.id, app.name, "interface", path, doubt=doubt)
+    return Effect("read", app.id, app.name, "interface", path, level=level, doubt=doubt)
 
 
 def open_toolset(_context: ToolContext) -> UiToolset:

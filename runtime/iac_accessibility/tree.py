@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession, walk_app
@@ -58,7 +59,7 @@ _TEXT_BYTES: Final = 3
 """Bytes of a character, where a text is cut to a budget; most take fewer."""
 
 
-@reads
+@partial(reads, front=True)
 def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, tree, result_count, depth, has_more_results, incomplete, cuts, notes}`."""
     given = call.arguments
@@ -124,7 +125,7 @@ def _within(session: UiSession, call: UiCall) -> dict[str, Any]:
         top.most, made = len(top.children), [top]
     room = budget(arguments.get("max_tokens", TOKENS))
     left = max(end - time.monotonic(), 0.3)
-    shown = _shown(session, app, seen, made, want, add, room, left)
+    shown = show(session, app, seen, made, room, left, want=want, add=add)
     every = list(lines(made, lambda shape: line_of_shape(app, shape, add)))
     depth = max((shape.branch.depth for shape in shown), default=0)
     if not (call.path or part):
@@ -140,15 +141,16 @@ def _within(session: UiSession, call: UiCall) -> dict[str, Any]:
     }
 
 
-def _shown(
+def show(
     session: UiSession,
     app: UiApp,
     seen: Walk,
     made: list[Shape],
-    want: Want,
-    add: Collection[Attribute],
     room: int,
     seconds: float,
+    *,
+    want: Want = Want.NOTHING,
+    add: Collection[Attribute] = (),
 ) -> list[Shape]:
     """Open shapes as far as the budget goes, read what they show, give ids; return them."""
 

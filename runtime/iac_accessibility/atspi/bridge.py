@@ -12,7 +12,9 @@ from iac_accessibility.atspi.wire import BusCall, Pool
 from iac_accessibility.model import (
     ActionFailed,
     ChangeKind,
+    Frame,
     Handle,
+    Picture,
     Settable,
     Silent,
     UiApp,
@@ -195,6 +197,13 @@ class AtspiBridge:
             return "", total
         (text,) = self._bus.call(method(handle, "Text", "GetText", "ii", start, end), timeout)
         return text_of(text, most), total
+
+    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:  # noqa: ARG002
+        """Return what the X server shows there; it answers at once."""
+        # Needed for pictures only, and not light.
+        from iac_accessibility.atspi.screen import grab
+
+        return grab(app.pid, frame)
 
     def settable(self, handle: Handle, timeout: float) -> Settable:
         """Return what the element takes, by the interfaces that it has."""

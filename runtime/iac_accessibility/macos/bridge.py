@@ -30,8 +30,10 @@ from iac_accessibility.model import (
     ActionFailed,
     ChangeKind,
     Denied,
+    Frame,
     Gone,
     Handle,
+    Picture,
     Settable,
     Silent,
     UiApp,
@@ -188,6 +190,14 @@ class MacBridge:
         except Unsupported:
             return None
         return found
+
+    @pooled
+    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:
+        """Return what the window server shows of the window that holds a frame."""
+        # Needed for pictures only.
+        from iac_accessibility.macos.screen import grab
+
+        return grab(app.pid, frame, timeout)
 
     @pooled
     def settable(self, handle: Handle, timeout: float) -> Settable:
