@@ -119,6 +119,10 @@ def _shaped(branch: Branch, below: list[Shape]) -> list[Shape]:
         return shape.children
     if node.role in WINDOW_ROLES and not (node.title or shape.children):
         return []
+    if node.role in _PLAIN and len(shape.children) == 1:
+        only = shape.children[0]
+        if only.node.title == node.title:
+            return shape.children
     if _is_row(shape):
         _join(shape)
     elif node.role in _PLAIN and not node.title:
@@ -144,7 +148,7 @@ def _is_row(shape: Shape) -> bool:
         return True
     if node.role not in ("group", "grouping") or node.title or not 1 < len(shape.children) <= 8:
         return False
-    texts = sum(one.node.role in _TEXTS for one in shape.children)
+    texts = sum(map(_is_text, shape.children))
     if not 0 < texts < len(shape.children) or shape.branch.parent is None:
         return False
     # Alike are those beside it: of long lists not all are counted again for each.
@@ -153,13 +157,18 @@ def _is_row(shape: Shape) -> bool:
     return sum(one.role == node.role and bool(one.children) for one in near) > 1
 
 
+def _is_text(shape: Shape) -> bool:
+    """Say whether an element only says something: a text, a cell, a group of a text alone."""
+    role = shape.node.role
+    return role in _TEXTS or role in _CELLS or (role in _PLAIN and not shape.children)
+
+
 def _join(row: Shape) -> None:
     """Put the texts of a row on its line; what can be acted on stays below it."""
     texts: list[str] = []
     kept: list[Shape] = []
     for one in row.children:
-        plain = one.node.role in _TEXTS or one.node.role in _CELLS
-        if plain and not is_active(one.node):
+        if _is_text(one) and not is_active(one.node):
             if (said := one_text(one)) and said != row.node.title:
                 texts.append(said)
             kept += one.children

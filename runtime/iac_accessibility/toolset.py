@@ -214,7 +214,8 @@ class UiToolset:
         asked = _asked(session, tool, call)
         running = [asked.named] if asked.named else session.apps()
         if front and not asked.named:
-            running = [one for one in running if one.frontmost][:1]
+            # Where only one app runs, it is meant whatever has the keyboard.
+            running = [one for one in running if one.frontmost][:1] or running[: len(running) == 1]
         app = running[0] if asked.named or (front and running) else None
         rows = [(one, _reading(one, asked.path, "MODIFY" if asks else "SAFE")) for one in running]
 
