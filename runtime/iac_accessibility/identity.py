@@ -152,9 +152,19 @@ def row_reader(
         return lambda _: None
     known = {node.handle: node for branch in (seen.root, *seen.order) for node in branch.read}
     known |= read
-    return lambda branch: surroundings(
-        found_at(branch).way, lambda handles: [known[one] for one in handles if one in known]
-    )
+    of_parent: dict[int, tuple[str, ...]] = {}
+
+    def row(branch: Branch) -> tuple[str, ...]:
+        # But for rows themselves it is the same for all that is beside it.
+        key = id(branch if branch.node.role in _ROW_ROLES else branch.parent)
+        if key not in of_parent:
+            of_parent[key] = surroundings(
+                found_at(branch).way,
+                lambda handles: [known[one] for one in handles if one in known],
+            )
+        return of_parent[key]
+
+    return row
 
 
 def _is_row(
