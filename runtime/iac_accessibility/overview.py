@@ -48,6 +48,9 @@ _DECORATION: Final = frozenset(
 _CHUNK: Final = 6
 """Children that are opened at once."""
 
+_UNSEEN: Final = 20.0
+"""How much later what is out of sight is opened."""
+
 _LEAST: Final = 48
 """Bytes below which nothing more is tried."""
 
@@ -59,8 +62,8 @@ class Shape:
     """An element as it is shown: `text` stands for the texts in it, `children` for the rest.
 
     `acts` and `size` count what can be acted on, and all that is in it, itself left out. Of the
-    children `opened` are shown from number `first` on, and none from number `most` on; with
-    `scrolls`, what is scrolled out of sight stays closed.
+    children `opened` are shown from number `first` on; those from number `most` on are out of
+    sight and come last. `placed` says that this was found out, or is not wanted.
     """
 
     branch: Branch
@@ -71,7 +74,7 @@ class Shape:
     first: int = 0
     opened: int = 0
     most: int = 0
-    scrolls: bool = True
+    placed: bool = False
 
     @property
     def node(self) -> UiNode:
@@ -236,7 +239,9 @@ def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
     number = len(tops)
     while waiting and room > _LEAST:
         rank, _, depth, shape = heapq.heappop(waiting)
-        rest = shape.children[shape.first + shape.opened : shape.most]
+        at = shape.first + shape.opened
+        sight = at < shape.most
+        rest = shape.children[at : shape.most if sight else len(shape.children)]
         # What would be left of it takes as much as it does.
         chunk = rest if len(rest) <= _CHUNK + 2 else rest[:_CHUNK]
         for one in chunk:
@@ -250,8 +255,11 @@ def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
             if one.children:
                 heapq.heappush(waiting, (rank + 1 + _rank(one), number, depth + 1, one))
         else:
+            number += 1
             if len(chunk) < len(rest):
                 heapq.heappush(waiting, (rank + 1.5, number, depth, shape))
+            elif sight and shape.most < len(shape.children):
+                heapq.heappush(waiting, (rank + _UNSEEN, number, depth, shape))
             else:
                 room += _closed_cost(shape)
     return room

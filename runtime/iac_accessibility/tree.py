@@ -47,10 +47,16 @@ _SHALLOW: Final = 3
 
 _DEEPEST: Final = 200
 _OUTLINE_TOKENS: Final = 20_000
+_NOWHERE: Final = -50_000
+"""Toolkits say of what is scrolled away that it is at the least number there is."""
+
 _HOLDERS: Final = (*WINDOW_ROLES, "scroll_area", "web_area")
 _NOTHING: Final = "Nothing here has a name or can be acted on; with depth its groups are listed."
 _LONG: Final = 1_000
 """Children of one element that a walk reads."""
+
+_ROUNDS: Final = 2
+"""How often what is shown is read in full: once for what is in sight, once for what is not."""
 
 _PAGE: Final = 200
 """Children that are read at once where a list is looked through."""
@@ -121,7 +127,7 @@ def _within(session: UiSession, call: UiCall) -> dict[str, Any]:
         if text := str(arguments.get("text", "")).casefold():
             top.children = [one for one in made if text in _said(one).casefold()]
         if "offset" in arguments:
-            top.first, top.scrolls = min(arguments["offset"], len(top.children)), False
+            top.first, top.placed = min(arguments["offset"], len(top.children)), True
         top.most, made = len(top.children), [top]
     room = budget(arguments.get("max_tokens", TOKENS))
     left = max(end - time.monotonic(), 0.3)
@@ -158,20 +164,24 @@ def show(
         # An id has four or five characters.
         return "e0000 " + line_of_shape(app, shape, add)
 
-    fit(made, line, room)
-    shown = opened(made)
-    details = want | Want.VALUE | Want.LABEL | Want.FRAME
     reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    asked = [shape.branch for shape in shown] + _row_texts(shown)
-    answers = reader.read([one.node.handle for one in asked], details, seconds)
+    details = want | Want.VALUE | Want.LABEL | Want.FRAME
     read: dict[Handle, UiNode] = {}
-    for branch, answer in zip(asked, answers, strict=True):
-        if isinstance(answer, UiNode):
-            children, total = branch.node.children, branch.node.total
-            branch.node = answer._replace(children=children, total=total)
+    for _ in range(_ROUNDS):
+        fit(made, line, room)
+        shown = opened(made)
+        every = [shape.branch for shape in shown] + _row_texts(shown)
+        asked = [branch for branch in every if branch.node.handle not in read]
+        if not asked:
+            break
+        answers = reader.read([one.node.handle for one in asked], details, seconds)
+        for branch, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, UiNode):
+                children, total = branch.node.children, branch.node.total
+                branch.node = answer._replace(children=children, total=total)
             read[branch.node.handle] = branch.node
-    for shape in made:
-        _place(shape, None)
+        for shape in made:
+            _place(shape, None)
     fit(made, line, room)
     shown = opened(made)
     branches = [shape.branch for shape in shown]
@@ -239,22 +249,22 @@ def _place(shape: Shape, holder: Frame | None) -> None:
     frame = shape.node.frame
     if shape.node.role in _HOLDERS and frame is not None and frame.width > 0 and frame.height > 0:
         holder = frame
-    kept: list[Shape] = []
-    inside: list[bool] = []
     for one in shape.shown:
-        where = _away(one.node, holder)
-        if where != "beside" or not shape.scrolls:
-            kept.append(one)
-            inside.append(not where)
-            _place(one, holder)
-    end = shape.first + shape.opened
-    shape.children[shape.first : end] = kept
-    if not shape.scrolls:
+        _place(one, holder)
+    if shape.placed or not shape.opened:
         return
+    shape.placed = True
+    where = [_away(one.node, holder) for one in shape.shown]
+    kept = [one for one, at in zip(shape.shown, where, strict=True) if at != "beside"]
+    inside = [not at for at in where if at != "beside"]
+    shape.children[shape.first : shape.first + shape.opened] = kept
     # At least one of those that were read stays, whatever the places say.
     begin = next((at for at, seen in enumerate(inside) if seen), 0)
     last = next((at for at in reversed(range(len(inside))) if inside[at]), len(inside) - 1)
-    shape.most = shape.first + last + 1
+    if any(inside) and last < len(inside) - 1:
+        shape.most = shape.first + last + 1
+    else:
+        shape.most = len(shape.children)
     shape.first += begin
 
 
@@ -265,6 +275,8 @@ def _away(node: UiNode, holder: Frame | None) -> str:
         return ""
     if node.role in MENU_ROLES or node.role in WINDOW_ROLES:
         return ""
+    if frame.x < _NOWHERE or frame.y < _NOWHERE:
+        return "scrolled"
     if frame.x + frame.width <= holder.x:
         return "beside"
     below = frame.y >= holder.y + holder.height or frame.y + frame.height <= holder.y

@@ -85,17 +85,26 @@ def test_a_field_without_a_title_is_called_by_its_label() -> None:
     assert "hunter2" not in answered(toolset, "get_ui_tree", {"app": 100})["tree"]
 
 
-def test_what_is_scrolled_away_is_closed_and_what_is_beside_is_left_out() -> None:
+def test_what_is_scrolled_away_comes_last_and_what_is_beside_is_left_out() -> None:
     places = {"a": (10, -90), "b": (10, 10), "c": (10, 50), "d": (-990, 60), "e": (10, 900)}
     rows = {"app": node("app", "application", "", "w"), "w": node("w", "window", "W", *places)}
     rows["w"] = rows["w"]._replace(frame=Frame(0, 0, 400, 300))
     for name, place in places.items():
         rows[name] = node(name, "button", name.upper())._replace(frame=Frame(*place, 80, 20))
+    rows |= {f"r{n}": node(f"r{n}", "button", f"Row {n}") for n in range(90)}
+    low = -(2**31)
+    for n in range(90):
+        place = Frame(10, 80 + 20 * n, 80, 20) if n < 5 else Frame(low, low, 80, 20)
+        rows[f"r{n}"] = rows[f"r{n}"]._replace(frame=place)
+    rows["w"] = rows["w"]._replace(children=(*places, *[f"r{n}" for n in range(90)]))
     toolset = UiToolset(Memory(tree(rows)))
-    shown = answered(toolset, "get_ui_tree", {"app": 100})["tree"]
-    assert re.findall(r'button "(.)"', shown) == ["B", "C"]
-    assert "… 1 button above" in shown
-    assert "… 1 button more" in shown
+    whole = answered(toolset, "get_ui_tree", {"app": 100, "max_tokens": 9_000})["tree"]
+    assert re.findall(r'button "(\w)"', whole) == ["B", "C", "E"]
+    assert "… 1 button above" in whole
+    assert re.findall(r"Row (\d+)", whole) == [str(n) for n in range(90)]
+    part = answered(toolset, "get_ui_tree", {"app": 100, "max_tokens": 300})["tree"]
+    count = len(re.findall(r"Row \d+", part))
+    assert f"… {90 - count} button more" in part
 
 
 def test_a_long_list_is_read_from_any_row_on() -> None:

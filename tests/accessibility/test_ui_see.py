@@ -2,6 +2,8 @@
 
 import base64
 import io
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,6 +83,19 @@ def test_no_picture_where_secrets_are_not_known() -> None:
     hidden["p"] = hidden["p"]._replace(frame=None)
     with pytest.raises(ToolError, match="place is not known"):
         seen(Memory(tree(hidden)))
+
+
+def test_a_window_without_a_tree_is_read_by_the_systems_own_recognition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "tesseract"
+    program.write_text("#!/bin/sh\ncat >/dev/null\necho 'Invoice 4711'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    bare = {"app": node("app", "application", "", "w"), "w": rows()["w"]._replace(children=())}
+    assert seen(Memory(tree(bare)))[0]["text"] == "Invoice 4711"
+    assert "text" not in seen(Memory(tree(bare)), recognise_text=False)[0]
+    assert "text" not in seen(Memory(tree(rows())))[0]
 
 
 def asked(policy: str, app: str = APP.id) -> Answer:
