@@ -160,6 +160,13 @@ def test_a_policy_that_denies_a_call_of_a_plan_refuses_it_whole(
         Desk(policy='[[deny]]\ntool = "run_plan"').ask("run_plan", program=FLAG)
 
 
+def test_a_rule_that_asks_about_plans_asks_where_every_change_is_allowed() -> None:
+    allowed = "preset = 'trusted'\n"
+    assert isinstance(Desk(policy=allowed).ask("run_plan", program=FLAG), Done)
+    rule = Desk(policy=f'{allowed}[[ask]]\ntool = "run_plan"')
+    assert isinstance(rule.ask("run_plan", program=FLAG), Asks)
+
+
 def test_limits_end_a_program(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("iac_plans.rehearse.CALLS", 5)
     with pytest.raises(ToolError, match="at most 5 calls"):
