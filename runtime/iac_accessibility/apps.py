@@ -18,7 +18,7 @@ from iac_base.errors import ToolError, near_text, quoted
 from iac_base.words import fold
 
 if TYPE_CHECKING:
-    from iac_accessibility.news import Look
+    from iac_accessibility.news import Sight
 
 _LISTING_SECONDS: Final = 2.0
 _BROWSERS: Final = re.compile(
@@ -38,7 +38,7 @@ class UiSession:
     bridge: Bridge
     memory: PathMemory = field(default_factory=PathMemory)
     watches: Watches = field(default_factory=Watches)
-    looks: dict[tuple[int, float], "Look"] = field(default_factory=dict)
+    looks: dict[tuple[int, float], "Sight"] = field(default_factory=dict)
     asked_for_trees: set[tuple[int, float]] = field(default_factory=set)
     """Processes that were asked to build their tree, as pid and start."""
 
@@ -67,7 +67,7 @@ class UiSession:
         return apps
 
     def forget(self, app: UiApp) -> None:
-        """Look for the app anew the next time: what the bridge knew it by is gone."""
+        """Sight for the app anew the next time: what the bridge knew it by is gone."""
         self._listed.pop(app.pid, None)
 
     def open(self, app: UiApp, seconds: float, *, whole: bool) -> tuple[ElementReader, UiNode]:

@@ -30,7 +30,7 @@ _SLOW: Final = 0.15
 _DEEPEST: Final = 200
 
 
-class Look(NamedTuple):
+class Sight(NamedTuple):
     """An interface as it was: its lines without ids and what they stood under, by element.
 
     `full` are those that were read in full.
@@ -41,12 +41,12 @@ class Look(NamedTuple):
     full: frozenset[Handle]
 
 
-def looked(app: UiApp, tops: Sequence[Shape], shown: Sequence[Shape]) -> Look:
+def looked(app: UiApp, tops: Sequence[Shape], shown: Sequence[Shape]) -> Sight:
     """Return what is known of an interface that was read just now."""
     every = _every(tops)
     said = {shape.node.handle: _bare(app, shape) for shape in every}
     above = {child.node.handle: one.node.handle for one in every for child in one.children}
-    return Look(said, above, frozenset(shape.node.handle for shape in shown))
+    return Sight(said, above, frozenset(shape.node.handle for shape in shown))
 
 
 def news(session: UiSession, app: UiApp, seconds: float) -> list[str] | None:
@@ -74,7 +74,7 @@ def news(session: UiSession, app: UiApp, seconds: float) -> list[str] | None:
     return found
 
 
-def _compared(session: UiSession, app: UiApp, before: Look, seconds: float) -> list[str]:
+def _compared(session: UiSession, app: UiApp, before: Sight, seconds: float) -> list[str]:
     want = session.bridge.free
     seen, _ = walk_app(session, app, want, WalkLimits(seconds, _DEEPEST), whole=True)
     read = _read_again(session, app, seen, before, seconds)
@@ -146,7 +146,7 @@ def _opened(
 
 
 def _read_again(
-    session: UiSession, app: UiApp, seen: Walk, before: Look, seconds: float
+    session: UiSession, app: UiApp, seen: Walk, before: Sight, seconds: float
 ) -> dict[Handle, UiNode]:
     """Read what was read in full before, in full; the branches hold it then."""
     asked = [branch for branch in seen.order if branch.node.handle in before.full]

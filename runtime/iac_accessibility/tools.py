@@ -209,7 +209,7 @@ TOOLS: Final = (
         ),
         "MODIFY",
         "MODIFY",
-        words="capture image look looks photo picture screen screenshot shot show visual window",
+        words="capture photo picture screenshot shot snapshot",
         example={"app": "Preview"},
         timeout=10.0,
     ),

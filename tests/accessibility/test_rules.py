@@ -181,7 +181,7 @@ def test_apps_are_named_by_name_id_or_process() -> None:
 def test_the_table_of_tools_is_what_clients_take() -> None:
     from jsonschema import Draft202012Validator
 
-    assert len(TOOLS) == 8
+    assert len(TOOLS) == 9
     reading = {"get_ui_tree", "find_element", "get_focused_element", "list_windows"}
     assert {tool.name for tool in TOOLS if tool.ceiling == "SAFE"} == reading | {"observe_changes"}
     for tool in TOOLS:
