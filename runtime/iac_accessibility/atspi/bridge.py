@@ -201,7 +201,7 @@ class AtspiBridge:
     def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:  # noqa: ARG002
         """Return what the X server shows there; it answers at once."""
         # Needed for pictures only, and not light.
-        from iac_accessibility.atspi.screen import grab
+        from iac_accessibility.atspi.picture import grab
 
         return grab(app.pid, frame)
 

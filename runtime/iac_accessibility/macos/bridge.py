@@ -195,7 +195,7 @@ class MacBridge:
     def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:
         """Return what the window server shows of the window that holds a frame."""
         # Needed for pictures only.
-        from iac_accessibility.macos.screen import grab
+        from iac_accessibility.macos.picture import grab
 
         return grab(app.pid, frame, timeout)
 
