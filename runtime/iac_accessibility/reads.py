@@ -197,9 +197,13 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
         session.memory.keep_all(one, shown, known=Want.IDENTIFIER in session.bridge.free)
         windows += [_window(one, branch) for branch in shown]
     windows = [row for row in windows if minimized or not row["minimized"]]
+    kept = fitting(map(as_json, windows), budget(_TOKENS))
+    if kept < len(windows):
+        complete = False
+        notes.append(f"{len(windows) - kept} more windows; name the app to list its own.")
     return {
-        "windows": windows,
-        "result_count": len(windows),
+        "windows": windows[:kept],
+        "result_count": kept,
         "incomplete": not complete,
         "notes": notes,
     }

@@ -127,3 +127,15 @@ def test_a_long_list_is_read_from_any_row_on() -> None:
     assert bridge.done == [("perform", "b1150", "press")]
     some = answered(toolset, "get_ui_tree", {"element": found["id"], "text": "letter 117"})
     assert re.findall(r"Letter (\d+)", some["tree"]) == ["117", *map(str, range(1_170, 1_180))]
+
+
+def test_a_list_of_windows_has_a_budget_too() -> None:
+    windows = [f"w{n}" for n in range(300)]
+    rows = {"app": node("app", "application", "", *windows)}
+    rows |= {name: node(name, "window", f"Letter {name} " + "x" * 60) for name in windows}
+    toolset = UiToolset(Memory(tree(rows)))
+    answer = answered(toolset, "list_windows", {"app": 100})
+    assert len(json.dumps(answer).encode()) / 4 <= 4_000
+    assert 20 < answer["result_count"] < 300
+    assert answer["incomplete"]
+    assert "more windows" in answer["notes"][-1]
