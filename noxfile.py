@@ -212,6 +212,13 @@ def tasks(session: nox.Session) -> None:
     session.run("python", "tests/tasks/run.py", *session.posargs)
 
 
+@nox.session(name="ax-tasks")
+def ax_tasks(session: nox.Session) -> None:
+    """Play tasks on real apps of a Linux desktop, scored by what is on disk (a folder --)."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("python", "tests/tasks/desktop/run.py", *session.posargs)
+
+
 @nox.session
 def labels(session: nox.Session) -> None:
     """Measure the levels against labels that people gave; fails when a bound is missed."""

@@ -159,7 +159,7 @@ def press(bridge: AtspiBridge, title: str, app: str | int, told: str) -> None:
     find = {"app": app, "title": title, "role": "button"}
     found = answered(toolset, "find_element", find)
     path = found["elements"][0]["path"]
-    arguments = {"app": app, "element_path": path, "action": "press"}
+    arguments = {"app": app, "element": path, "action": "press"}
     plan = prepare(toolset, "perform_action", arguments)
     session = toolset.session
     element = session.memory.found(session.app(app), path)

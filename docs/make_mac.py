@@ -15,6 +15,8 @@ sys.path.insert(0, str(PAGE.parents[1] / "tests" / "mac"))
 
 from evidence import FOLDER, QUESTIONS, Fact, differences, read, simulated  # noqa: E402
 
+BRIDGE_START = "<!-- accessibility: written by docs/make_mac.py -->\n"
+BRIDGE_END = "<!-- end of accessibility -->\n"
 START, END = "<!-- questions: written by docs/make_mac.py -->\n", "<!-- end of the questions -->\n"
 
 
@@ -24,6 +26,19 @@ def table(files: Sequence[Mapping[str, Any]], own: Sequence[Fact]) -> str:
     for row in tomllib.loads(QUESTIONS.read_text("utf-8"))["question"]:
         proven = "; ".join(filter(None, (_said(row, file, own) for file in files)))
         lines.append(f"| {row['id']} | {row['text']} | {row['by']} | {proven or 'not yet'} |")
+    return "\n".join(lines) + "\n"
+
+
+def bridge(files: Sequence[Mapping[str, Any]], own: Sequence[Fact]) -> str:
+    """Return the table of what the accessibility bridge takes a Mac to do."""
+    lines = [
+        "| what it takes a Mac to do | said by | played by the test | proven |",
+        "|---|---|---|---|",
+    ]
+    for row in tomllib.loads(QUESTIONS.read_text("utf-8"))["accessibility"]:
+        proven = "; ".join(filter(None, (_said(row, file, own) for file in files)))
+        test = f"`{row['test']}`" if row["test"] else "none"
+        lines.append(f"| {row['text']} | {row['source']} | {test} | {proven or 'not yet'} |")
     return "\n".join(lines) + "\n"
 
 
@@ -43,9 +58,12 @@ def _said(row: Mapping[str, Any], file: Mapping[str, Any], own: Sequence[Fact]) 
 
 
 def page(text: str, files: Sequence[Mapping[str, Any]], own: Sequence[Fact]) -> str:
-    """Return the page with its table anew."""
-    before, _, rest = text.partition(START)
-    return before + START + table(files, own) + END + rest.partition(END)[2]
+    """Return the page with its tables anew."""
+    tables = ((START, END, table), (BRIDGE_START, BRIDGE_END, bridge))
+    for start, end, made in tables:
+        before, _, rest = text.partition(start)
+        text = before + start + made(files, own) + end + rest.partition(end)[2]
+    return text
 
 
 if __name__ == "__main__":

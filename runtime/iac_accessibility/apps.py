@@ -4,17 +4,21 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iac_accessibility.bridge import Bridge, ElementReader, read_one
 from iac_accessibility.errors import UiError, told
 from iac_accessibility.identity import PathMemory
 from iac_accessibility.model import Gone, UiApp, UiFault, UiNode, Want
 from iac_accessibility.observe import Watches
+from iac_accessibility.paths import WINDOW_ROLES
 from iac_accessibility.render import app_facts
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
 from iac_base.errors import ToolError, near_text, quoted
 from iac_base.words import fold
+
+if TYPE_CHECKING:
+    from iac_accessibility.news import Sight
 
 _LISTING_SECONDS: Final = 2.0
 _BROWSERS: Final = re.compile(
@@ -22,6 +26,7 @@ _BROWSERS: Final = re.compile(
     r"|teams|obsidian|postman|firefox|webkit|safari",
     re.IGNORECASE,
 )
+_EMPTY: Final = frozenset(("group", "unknown"))
 _STEP: Final = 0.15
 _SHORT: Final = 0.6
 
@@ -33,6 +38,7 @@ class UiSession:
     bridge: Bridge
     memory: PathMemory = field(default_factory=PathMemory)
     watches: Watches = field(default_factory=Watches)
+    looks: dict[tuple[int, float], "Sight"] = field(default_factory=dict)
     asked_for_trees: set[tuple[int, float]] = field(default_factory=set)
     """Processes that were asked to build their tree, as pid and start."""
 
@@ -61,7 +67,7 @@ class UiSession:
         return apps
 
     def forget(self, app: UiApp) -> None:
-        """Look for the app anew the next time: what the bridge knew it by is gone."""
+        """Sight for the app anew the next time: what the bridge knew it by is gone."""
         self._listed.pop(app.pid, None)
 
     def open(self, app: UiApp, seconds: float, *, whole: bool) -> tuple[ElementReader, UiNode]:
@@ -207,14 +213,27 @@ def walk_app(
 
 
 def _is_unbuilt(app: UiApp, seen: Walk) -> bool:
-    """Say whether a tree looks as if it had not been built: windows without anything in them."""
+    """Say whether a tree looks as if it had not been built: windows without anything in them.
+
+    On a Mac the menu bar is there in any case, and so are the buttons of a title bar.
+    """
     areas = [branch for branch in seen.order if branch.node.role == "web_area"]
     if areas:
         return not any(branch.node.children for branch in areas)
-    windows = [branch for branch in seen.order if branch.depth == 1]
-    # Chromium counts children that it does not hand out yet.
-    empty = not any(branch.node.children for branch in windows)
-    return empty and (bool(windows) or bool(_BROWSERS.search(f"{app.name} {app.id}")))
+    browser = bool(_BROWSERS.search(f"{app.name} {app.id}"))
+    windows = [branch for branch in seen.order if branch.node.role in WINDOW_ROLES]
+    waiting = list(windows)
+    while waiting:
+        branch = waiting.pop()
+        role, depth, title = branch.node.role, branch.depth, branch.node.title
+        title_bar = role in ("button", "static_text") and title in ("", branch.window.title)
+        if depth > 1 and role not in _EMPTY and not (depth == 2 and title_bar):
+            return False
+        if branch.node.children and not branch.children and seen.deeper:
+            # It was not looked at, so that nothing is known of it.
+            return False
+        waiting += branch.children
+    return browser or bool(windows)
 
 
 def _grows(session: UiSession, app: UiApp, end: float) -> bool:

@@ -7,7 +7,9 @@ from typing import Final, Protocol
 
 from iac_accessibility.model import (
     ChangeKind,
+    Frame,
     Handle,
+    Picture,
     Settable,
     UiApp,
     UiEvent,
@@ -76,6 +78,24 @@ class Bridge(Protocol):
 
     def focused(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
+
+    def children(
+        self, handle: Handle, start: int, most: int, timeout: float
+    ) -> tuple[list[Handle], int]:
+        """Return children of an element from number `start` on, and how many there are in all."""
+        ...
+
+    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+        """Return characters of an element's text from `start` on, and how many there are in all."""
+        ...
+
+    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:
+        """Return what the screen shows at a place of an app's window.
+
+        Raises:
+            UiFault: There are no pictures here, or the system refuses them; the text says why.
+        """
+        ...
 
     def settable(self, handle: Handle, timeout: float) -> Settable:
         """Return what the element takes as its value."""

@@ -97,7 +97,7 @@ def carry_out(
     """
     end = time.monotonic() + seconds
     before = change.found
-    found = target(session, app, before.path, before.fingerprint, seconds, before)
+    found = target(session, app, before.path, before.fingerprint, seconds, before, id=before.id)
     node = found.node
     now = reach(session, app, change._replace(found=found))
     if not at_most(now.level, level):
@@ -117,7 +117,7 @@ def carry_out(
     answer = {
         "success": True,
         "method": change.method,
-        "element_state": state if after is None else element_state(app, after),
+        "element_state": state if after is None else element_state(app, after, id=found.id),
         **change.more,
     }
     if change.value is not None:
@@ -212,7 +212,8 @@ def element_words(found: ElementFound, app: UiApp) -> str:
     node = found.node
     name = f" {quoted(node.title, 60)}" if node.title else f" at {found.path[-80:]}"
     place = f"window {quoted(found.window.title, 60)} of " if len(found.way) > 1 else ""
-    return escaped(f"{node.role.replace('_', ' ')}{name} in {place}{app_words(app)}")
+    row = f"the row {quoted(' '.join(found.row), 80)}, " if found.row else ""
+    return escaped(f"{node.role.replace('_', ' ')}{name} in {row}{place}{app_words(app)}")
 
 
 def app_words(app: UiApp) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from iac_accessibility.model import Denied, Gone, Silent, UiApp, UiFault, Unsupported
 from iac_base.errors import ErrorType, ToolError, quoted
 
-LOOK_AGAIN: Final = "Call find_element or get_ui_tree, and use a path from the answer."
+LOOK_AGAIN: Final = "Call find_element or get_ui_tree, and use an id from the answer."
 
 
 class UiError(ToolError):
@@ -67,16 +67,17 @@ class StaleError(UiError):
         path: The path.
         differences: What differs, as clauses.
         fresh: A path that leads to the element now; empty where it was not found.
+        id: The id that it has there.
     """
 
-    def __init__(self, path: str, differences: str, fresh: str = "") -> None:
+    def __init__(self, path: str, differences: str, fresh: str = "", id: str = "") -> None:
         super().__init__(
             "NOT_FOUND",
             f"The path {quoted(path, 200)} is stale: {differences}. Nothing was done.",
-            f"It is now at {fresh}. Read it again before you act." if fresh else LOOK_AGAIN,
+            f"It is now {id} at {fresh}. Read it again before you act." if fresh else LOOK_AGAIN,
             reason="stale",
             element_path=path,
-            more={"fresh_path": fresh} if fresh else None,
+            more={"fresh_path": fresh, "fresh_id": id} if fresh else None,
         )
 
 

@@ -3,10 +3,12 @@
 So that an element that has taken another's place is noticed and never acted on.
 """
 
+import itertools
+import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from iac_accessibility.bridge import Bridge
@@ -20,6 +22,8 @@ V = TypeVar("V")
 _WAYS: Final = 1_000
 _WALKS: Final = 4
 """Ways to single elements, and whole walks, that are remembered: they are large."""
+
+_ID: Final = re.compile(r"e[0-9]{1,9}\Z")
 
 _ROW_ROLES: Final = frozenset(("row", "list_item", "tree_item", "article", "comment"))
 _PLAIN_ROLES: Final = frozenset(("group", "grouping"))
@@ -53,7 +57,7 @@ class ElementFound(NamedTuple):
     """An element that a path leads to: its app, the way from its window to itself, its path.
 
     `row` are the texts of the row that it is in, None where they were not read; `around` is what
-    was read for them.
+    was read for them. `id` is the short id that it was asked for by, empty where by its path.
     """
 
     root: UiNode
@@ -61,6 +65,7 @@ class ElementFound(NamedTuple):
     path: str
     row: tuple[str, ...] | None = None
     around: tuple[Handle, ...] = ()
+    id: str = ""
 
     @property
     def node(self) -> UiNode:
@@ -86,6 +91,16 @@ def found_at(branch: Branch) -> ElementFound:
         way.append(above.node)
         above = above.parent
     return ElementFound(above.node, tuple(way[::-1]), branch.path)
+
+
+def branch_of(found: ElementFound) -> Branch:
+    """Return an element in its place, for a walk of what is below it."""
+    branch = Branch(found.root, 0, None)
+    for depth, node in enumerate(found.way, 1):
+        branch = Branch(node, depth, branch, read=())
+    # Its steps were followed already; those beside it were not read.
+    branch.__dict__["path"] = found.path
+    return branch
 
 
 def fingerprint_of(
@@ -125,6 +140,33 @@ def surroundings(
     return tuple(filter(None, texts))
 
 
+def row_reader(
+    seen: Walk, read: Mapping[Handle, UiNode]
+) -> Callable[[Branch], tuple[str, ...] | None]:
+    """Return what says of the elements of a walk which row they are in; None if it was cut.
+
+    Args:
+        read: Elements that were read once more, with their values.
+    """
+    if seen.deeper or not seen.complete:
+        return lambda _: None
+    known = {node.handle: node for branch in (seen.root, *seen.order) for node in branch.read}
+    known |= read
+    of_parent: dict[int, tuple[str, ...]] = {}
+
+    def row(branch: Branch) -> tuple[str, ...]:
+        # But for rows themselves it is the same for all that is beside it.
+        key = id(branch if branch.node.role in _ROW_ROLES else branch.parent)
+        if key not in of_parent:
+            of_parent[key] = surroundings(
+                found_at(branch).way,
+                lambda handles: [known[one] for one in handles if one in known],
+            )
+        return of_parent[key]
+
+    return row
+
+
 def _is_row(
     node: UiNode, above: UiNode, read: Callable[[Sequence[Handle]], Sequence[UiNode]]
 ) -> bool:
@@ -135,6 +177,24 @@ def _is_row(
     at = above.children.index(node.handle)
     beside = (*above.children[max(at - 1, 0) : at], *above.children[at + 1 : at + 2])
     return bool(beside) and any(one.role == node.role for one in read(beside))
+
+
+def _joined(before: Fingerprint | None, seen: Fingerprint) -> Fingerprint | None:
+    """Return all that is known of an element that was read twice; None if it is not the same.
+
+    What was not read the second time stays as it was: who saw it then means that.
+    """
+    if before is None:
+        return None
+    identifier = before.identifier if seen.identifier is None else seen.identifier
+    row = before.row if seen.row is None else seen.row
+    now = seen._replace(identifier=identifier, row=row)
+    was = before._replace(
+        identifier=identifier if before.identifier is None else before.identifier,
+        row=row if before.row is None else before.row,
+        window_title=now.window_title,
+    )
+    return now if was == now else None
 
 
 class RowReader:
@@ -212,31 +272,51 @@ def _in_row(row: tuple[str, ...] | None) -> str:
     return f" in the row {quoted(' '.join(row), 80)}" if row else ""
 
 
+def is_id(text: str) -> bool:
+    """Say whether a text is a short id of an element, `e12`, rather than a path."""
+    return _ID.match(text) is not None
+
+
+class ElementId(NamedTuple):
+    """What a short id stands for: the process (id and start), and what the element was."""
+
+    process: tuple[int, float]
+    path: str
+    fingerprint: Fingerprint
+
+
 class PathMemory:
-    """Remembers what paths were made from; the oldest go when there are too many. Thread-safe."""
+    """Remembers what ids and paths were made from; the oldest go when there are too many.
+
+    An element keeps its id as long as it is read as the same; an id never stands for another one.
+    Thread-safe.
+    """
 
     def __init__(self, limit: int = 50_000) -> None:
         self._limit = limit
         self._made_from: OrderedDict[tuple[int, float, str], Fingerprint] = OrderedDict()
         # Which process of an app a path was last made from.
         self._owners: OrderedDict[tuple[str, str, str], tuple[int, float]] = OrderedDict()
+        self._ids: OrderedDict[str, ElementId] = OrderedDict()
+        self._named: OrderedDict[tuple[int, float, Handle], str] = OrderedDict()
+        self._numbers = itertools.count(1)
         self._ways: OrderedDict[tuple[int, float, str], ElementFound] = OrderedDict()
         self._walks: OrderedDict[tuple[int, float], dict[str, Branch]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def keep(self, app: UiApp, found: ElementFound) -> None:
-        """Remember what the path of an element was made from."""
-        self._keep(app, [(found.path, found.fingerprint)])
+    def keep(self, app: UiApp, found: ElementFound) -> str:
+        """Remember what the path of an element was made from; return its id."""
+        return self._keep(app, [(found.path, found.fingerprint)])[0]
 
     def keep_all(
         self,
         app: UiApp,
-        branches: list[Branch],
+        branches: Sequence[Branch],
         *,
         known: bool,
         row: Callable[[Branch], tuple[str, ...] | None] = lambda _: None,
     ) -> None:
-        """Remember the elements of a walk.
+        """Remember the elements of a walk, and give each its id.
 
         Args:
             known: Whether identifiers were read.
@@ -246,14 +326,35 @@ class PathMemory:
             (one.path, fingerprint_of(one.node, one.window, known=known, row=row(one)))
             for one in branches
         ]
-        self._keep(app, rows)
+        for branch, given in zip(branches, self._keep(app, rows), strict=True):
+            branch.id = given
 
-    def _keep(self, app: UiApp, rows: Iterable[tuple[str, Fingerprint]]) -> None:
+    def _keep(self, app: UiApp, rows: Iterable[tuple[str, Fingerprint]]) -> list[str]:
         process, name = (app.pid, app.started), (app.id, app.name)
+        given: list[str] = []
         with self._lock:
-            for path, fingerprint in rows:
+            for path, seen in rows:
+                key = (*process, seen.handle)
+                known = self._ids.get(self._named.get(key, ""))
+                joined = _joined(known and known.fingerprint, seen)
+                made = self._named[key] if joined else f"e{next(self._numbers)}"
+                fingerprint = joined or seen
                 _put(self._made_from, (*process, path), fingerprint, self._limit)
                 _put(self._owners, (*name, path), process, self._limit)
+                _put(self._named, key, made, self._limit)
+                _put(self._ids, made, ElementId(process, path, fingerprint), self._limit)
+                given.append(made)
+        return given
+
+    def by_id(self, text: str) -> ElementId | None:
+        """Return what an id stands for, or None for one that was not given here."""
+        with self._lock:
+            return self._ids.get(text)
+
+    def forget(self, app: UiApp, handle: Handle) -> None:
+        """Take the next reading of an element that was found to have changed as it is."""
+        with self._lock:
+            self._named.pop((app.pid, app.started, handle), None)
 
     def keep_way(self, app: UiApp, found: ElementFound) -> None:
         """Remember where the path of an element led to, for `found`."""

@@ -198,7 +198,7 @@ def holds_secret(node: UiNode) -> bool:
     """Say whether an element holds a secret: by its role, or by what it is called."""
     if "secure" in node.states:
         return True
-    named = f"{node.title} {node.identifier}"
+    named = f"{node.title} {node.label} {node.identifier}"
     return node.role in TEXT_ROLES and is_secret(named, "text")
 
 

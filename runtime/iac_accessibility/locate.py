@@ -55,12 +55,15 @@ def target(
     before: Fingerprint | None,
     seconds: float,
     known: ElementFound | None = None,
+    *,
+    id: str = "",
 ) -> ElementFound:
     """Return the element at a path now; `before` is what it has to be, where that is known.
 
     Args:
         path: In canonical spelling.
         known: What the path led to a moment ago, to be confirmed.
+        id: What it was asked for by, in place of the path: it may stand elsewhere by now.
 
     Raises:
         StaleError: It is another element, or there is none there any more.
@@ -83,8 +86,11 @@ def target(
             if same is not None:
                 same = with_row(bridge, app, same, seconds=seconds)
                 if not differences(before, same):
-                    return same
-        found = resolve(bridge, app, parse_path(path), seconds=seconds)
+                    return same._replace(id=id)
+        if id and before is not None:
+            found = path_of(bridge, app, before.handle, seconds=seconds)._replace(id=id)
+        else:
+            found = resolve(bridge, app, parse_path(path), seconds=seconds)
         found = with_row(bridge, app, found, seconds=seconds)
     except Gone:
         session.forget(app)
@@ -259,11 +265,14 @@ def path_of(bridge: Bridge, app: UiApp, handle: Handle, *, seconds: float) -> El
 
 def stale(session: UiSession, app: UiApp, path: str, before: Fingerprint, why: str) -> StaleError:
     """Return the refusal of a stale path, with where the element is now."""
-    return StaleError(path, why, _fresh_path(session, app, before, seconds=1.0))
+    session.memory.forget(app, before.handle)
+    return StaleError(path, why, *_fresh(session, app, before, seconds=1.0))
 
 
-def _fresh_path(session: UiSession, app: UiApp, before: Fingerprint, *, seconds: float) -> str:
-    """Return where an element is now, or the only one that is like it; empty if not found."""
+def _fresh(
+    session: UiSession, app: UiApp, before: Fingerprint, *, seconds: float
+) -> tuple[str, str]:
+    """Return path and id of an element now, or of the only one like it; empty if not found."""
     bridge = session.bridge
     kind = (before.role, before.title)
     try:
@@ -272,9 +281,8 @@ def _fresh_path(session: UiSession, app: UiApp, before: Fingerprint, *, seconds:
         if (found.node.role, found.node.title) == kind:
             if before.row not in (None, found.row):
                 # The handle stands for what is in another row now.
-                return ""
-            session.memory.keep(app, found)
-            return found.path
+                return "", ""
+            return found.path, session.memory.keep(app, found)
     except UiFault:
         pass
     try:
@@ -283,13 +291,13 @@ def _fresh_path(session: UiSession, app: UiApp, before: Fingerprint, *, seconds:
         seen = walk(reader, root, bridge.free, WalkLimits(seconds, 50))
         alike = [one for one in seen.order if (one.node.role, one.node.title) == kind]
         if len(alike) != 1:
-            return ""
+            return "", ""
         row = with_row(bridge, app, found_at(alike[0]), seconds=seconds).row
     except UiFault:
-        return ""
+        return "", ""
     if row != before.row:
         # The only one that is left may be that of another row.
-        return ""
+        return "", ""
     known = bool(bridge.free & Want.IDENTIFIER)
     session.memory.keep_all(app, alike, known=known, row=lambda _: row)
-    return alike[0].path
+    return alike[0].path, alike[0].id

@@ -52,6 +52,16 @@ class Frame(NamedTuple):
     height: float
 
 
+def touch(one: Frame, other: Frame) -> bool:
+    """Say whether two places have a part in common."""
+    return (
+        one.x < other.x + other.width
+        and other.x < one.x + one.width
+        and one.y < other.y + other.height
+        and other.y < one.y + one.height
+    )
+
+
 class Want(Flag):
     """What is read of an element beside role, title and states."""
 
@@ -62,6 +72,7 @@ class Want(Flag):
     FRAME = auto()
     ACTIONS = auto()
     DESCRIPTION = auto()
+    LABEL = auto()
 
 
 class UiNode(NamedTuple):
@@ -72,8 +83,11 @@ class UiNode(NamedTuple):
         states: Of `enabled focused selected checked expanded editable minimized modal active
             default visible showing secure focusable pressed`.
         children: Its elements in the app's order; empty where they were not wanted.
-        total: How many there are; larger than `children` where the bridge cut them.
+        total: How many there are; larger than `children` where the bridge cut them, -1 where the
+            app failed to say.
         actions: Names in snake case: `press`, `show_menu`; empty where they were not wanted.
+        label: Of an element without a title what is said of it elsewhere: the element that labels
+            it, its placeholder or its help. Not part of what it is known by.
     """
 
     handle: Handle
@@ -87,11 +101,30 @@ class UiNode(NamedTuple):
     description: str = ""
     frame: Frame | None = None
     actions: tuple[str, ...] = ()
+    label: str = ""
 
     @property
     def visible(self) -> bool:
         """Whether it is part of the interface now; scrolled out of sight still counts."""
         return "visible" in self.states
+
+
+class Picture(NamedTuple):
+    """A part of the screen.
+
+    Attributes:
+        size: Width and height in pixels.
+        pixels: Row by row, from the top left corner, in the order that `mode` names.
+        mode: `BGRX` or `RGBA`: the order of the four bytes of a pixel.
+        frame: The part of the screen, in the unit of elements' frames.
+        covered: What lies before it there and is not of the app.
+    """
+
+    size: tuple[int, int]
+    pixels: bytes
+    mode: str
+    frame: Frame
+    covered: tuple[Frame, ...] = ()
 
 
 class Settable(NamedTuple):

@@ -24,12 +24,14 @@ from iac_accessibility.model import (
     UiNode,
     Want,
 )
+from iac_accessibility.overview import as_json, budget, fitting
 from iac_accessibility.render import DATA_NOTE, app_facts, element_state
 from iac_base.cancellation import Cancellation
 
 KEPT_SECONDS: Final = 60.0
 MOST: Final = 500
-"""Changes in one answer."""
+TOKENS: Final = 4_000
+"""Changes in one answer, and what they take."""
 
 _OPEN: Final = 8
 """Watches that may be open at once; the one unused for longest gives way."""
@@ -84,14 +86,16 @@ class Watches:
             held.changes += held.watch.wait(0)
             held.used = time.monotonic()
             merged = _merged(held.changes)
-            shown, held.changes = merged[:MOST], merged[MOST:]
+            rows = _told(bridge, app, merged[:MOST])
+            kept = fitting(map(as_json, rows), budget(TOKENS))
+            held.changes = merged[kept:]
             notes = [DATA_NOTE]
             if not bridge.alive(app):
                 notes.append(f"{app.name} has ended.")
             return {
                 "app": app_facts(app),
-                "changes": _told(bridge, app, shown),
-                "result_count": len(shown),
+                "changes": rows[:kept],
+                "result_count": kept,
                 "has_more_results": bool(held.changes),
                 "cursor": key,
                 "seconds": round(time.monotonic() - began, 3),

@@ -1,7 +1,7 @@
 """The reading tools: the tree, finding, the focus, the windows, what changes."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -10,58 +10,25 @@ from iac_accessibility.errors import UiError
 from iac_accessibility.identity import RowReader, found_at, surroundings, with_row
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.locate import path_of
-from iac_accessibility.model import Attribute, Silent, UiApp, UiFault, UiNode, Want
+from iac_accessibility.model import Silent, UiApp, UiFault, UiNode, Want
+from iac_accessibility.overview import as_json, budget, fitting, is_active
 from iac_accessibility.paths import WINDOW_ROLES, role_name
 from iac_accessibility.render import (
     DATA_NOTE,
     app_facts,
     element_state,
+    found_facts,
     frame_facts,
-    line_of,
-    outline,
 )
 from iac_accessibility.toolset import UiCall, reads
-from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
+from iac_accessibility.traverse import Branch, WalkLimits, walk
 from iac_base.errors import InvalidParameterError
 
-_WANTED: Final[Mapping[Attribute, Want]] = {
-    "actions": Want.ACTIONS,
-    "description": Want.DESCRIPTION,
-    "identifier": Want.IDENTIFIER,
-    "position": Want.FRAME,
-}
-_SHALLOW: Final = 3
-"""Down to this depth a tree is read element by element; deeper, in bulk where that is possible."""
-
 _DEEPEST: Final = 200
-_DETAILS: Final = Want.VALUE | Want.IDENTIFIER | Want.DESCRIPTION | Want.FRAME | Want.ACTIONS
-
-
-@reads
-def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
-    """Return `{app, tree, result_count, depth, has_more_results, incomplete, cuts, notes}`."""
-    app, arguments = call.app, call.arguments
-    add: Sequence[Attribute] = arguments.get("include_attributes", ())
-    roles = {role_name(role) for role in arguments.get("filter_roles", ())}
-    depth: int = arguments.get("depth", 3)
-    want = session.bridge.free | Want.VALUE
-    for name in add:
-        want |= _WANTED.get(name, Want.NOTHING)
-    limits = WalkLimits(call.seconds, depth)
-    seen, notes = walk_app(session, app, want, limits, whole=depth > _SHALLOW)
-    session.memory.keep_all(app, seen.order, known=Want.IDENTIFIER in want, row=_rows(seen))
-    session.memory.keep_walk(app, seen)
-    shown = [branch for branch in seen.order if not roles or branch.node.role in roles]
-    if roles:
-        tree = "\n".join(line_of(app, branch.node, branch.path, add) for branch in shown)
-    else:
-        tree = outline(app, seen.root.children, add)
-    return {
-        "tree": tree,
-        "depth": max((branch.depth for branch in seen.order), default=0),
-        "has_more_results": seen.deeper or not seen.complete,
-        **_found(app, shown, seen, depth, notes),
-    }
+_DETAILS: Final = ~Want.CHILDREN
+_TOKENS: Final = 4_000
+_LABELS: Final = 200
+"""Elements without a title that are asked what they are called elsewhere."""
 
 
 @reads
@@ -88,6 +55,9 @@ def find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     limits = WalkLimits(call.seconds, _DEEPEST, nodes=20_000)
     seen, notes = walk_app(session, app, want, limits, whole=True, enough=enough)
     enough(seen.order)
+    if "title" in arguments and not any(is_active(one.node) for one in found):
+        left = max(end - time.monotonic(), 0.2)
+        found = _labelled(session, app, seen.order, fits, left) + found
     shown = found[:most]
     read = RowReader(session.bridge, app, max(end - time.monotonic(), 0.2))
 
@@ -100,11 +70,34 @@ def find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     session.memory.keep_all(app, shown, known=Want.IDENTIFIER in want, row=row)
     for branch in shown:
         session.memory.keep_way(app, found_at(branch))
+    rows = _described(session, app, shown, max(end - time.monotonic(), 0.2))
+    kept = fitting(map(as_json, rows), budget(arguments.get("max_tokens", _TOKENS)))
     return {
-        "elements": _described(session, app, shown, max(end - time.monotonic(), 0.2)),
-        "has_more_results": len(found) > most,
-        **_found(app, shown, seen, _DEEPEST, notes),
+        "elements": rows[:kept],
+        "has_more_results": len(found) > kept,
+        **found_facts(app, kept, seen, _DEEPEST, notes),
     }
+
+
+def _labelled(
+    session: UiSession, app: UiApp, order: Sequence[Branch], fits: "_Fits", seconds: float
+) -> list[Branch]:
+    """Return elements without a title of their own that are called so elsewhere."""
+    asked = [one for one in order if not one.node.title and is_active(one.node)][:_LABELS]
+    if not asked:
+        return []
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    want = session.bridge.free | Want.LABEL | Want.VALUE
+    answers = reader.read([one.node.handle for one in asked], want, seconds)
+    found: list[Branch] = []
+    for branch, answer in zip(asked, answers, strict=True):
+        if (
+            isinstance(answer, UiNode)
+            and answer.label
+            and fits(answer._replace(title=answer.label))
+        ):
+            found.append(branch)
+    return found
 
 
 class _Fits:
@@ -159,10 +152,10 @@ def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
         found = None
     if found is None:
         return {"app": app_facts(app), "element": None, "has_focus": False, "notes": []}
-    session.memory.keep(app, found)
+    given = session.memory.keep(app, found)
     return {
         "app": app_facts(app),
-        "element": element_state(app, found.node, found.path),
+        "element": element_state(app, found.node, found.path, given),
         "has_focus": True,
         "notes": [DATA_NOTE],
     }
@@ -204,9 +197,13 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
         session.memory.keep_all(one, shown, known=Want.IDENTIFIER in session.bridge.free)
         windows += [_window(one, branch) for branch in shown]
     windows = [row for row in windows if minimized or not row["minimized"]]
+    kept = fitting(map(as_json, windows), budget(_TOKENS))
+    if kept < len(windows):
+        complete = False
+        notes.append(f"{len(windows) - kept} more windows; name the app to list its own.")
     return {
-        "windows": windows,
-        "result_count": len(windows),
+        "windows": windows[:kept],
+        "result_count": kept,
         "incomplete": not complete,
         "notes": notes,
     }
@@ -221,6 +218,7 @@ def _window(app: UiApp, branch: Branch) -> dict[str, Any]:
         "frontmost": app.frontmost and "active" in node.states,
         "app": app_facts(app),
         "path": branch.path,
+        "id": branch.id,
     }
 
 
@@ -228,32 +226,6 @@ def _window(app: UiApp, branch: Branch) -> dict[str, Any]:
 def observe_changes(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return what changes in an app for a while, as `Watches.observe` does."""
     return session.watches.observe(session.bridge, call.app, call.arguments, call.cancel)
-
-
-def _found(
-    app: UiApp, shown: Sequence[Branch], seen: Walk, depth: int, notes: Sequence[str]
-) -> dict[str, Any]:
-    """Return what the answers about a walk have in common."""
-    cuts = [{"where": cut.where, "why": cut.why} for cut in seen.cuts]
-    if seen.deeper:
-        cuts.append({"where": "the lowest level", "why": f"depth {depth} was asked for"})
-    return {
-        "app": app_facts(app),
-        "result_count": len(shown),
-        "incomplete": not seen.complete,
-        "cuts": cuts,
-        "notes": [DATA_NOTE, *notes],
-    }
-
-
-def _rows(seen: Walk) -> Callable[[Branch], tuple[str, ...] | None]:
-    """Return what says of the elements of a walk which row they are in; None if it was cut."""
-    if seen.deeper or not seen.complete:
-        return lambda _: None
-    known = {node.handle: node for branch in (seen.root, *seen.order) for node in branch.read}
-    return lambda branch: surroundings(
-        found_at(branch).way, lambda handles: [known[one] for one in handles if one in known]
-    )
 
 
 def _described(
@@ -267,5 +239,5 @@ def _described(
     rows = []
     for branch, answer in zip(branches, answers, strict=True):
         node = answer if isinstance(answer, UiNode) else branch.node
-        rows.append(element_state(app, node, branch.path))
+        rows.append(element_state(app, node, branch.path, branch.id))
     return rows

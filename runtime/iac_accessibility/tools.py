@@ -42,6 +42,11 @@ def _whole(description: str) -> Schema:
     return {"type": "integer", "minimum": 1, "maximum": 200, "description": description}
 
 
+def _tokens(description: str) -> Schema:
+    told = f"Most tokens (four bytes) of the answer. {description}"
+    return {"type": "integer", "minimum": 200, "maximum": 25_000, "description": told}
+
+
 def _seconds(most: int, description: str) -> Schema:
     bounds = {"exclusiveMinimum": 0, "maximum": most}
     return {"type": "number", **bounds, "description": description}
@@ -50,9 +55,9 @@ def _seconds(most: int, description: str) -> Schema:
 _APP: Final = _any(
     "string", "integer", description="The running app: its name, bundle id or process id."
 )
-_PATH: Final = _text(
-    "Path of the element, from get_ui_tree, find_element, list_windows or get_focused_element,"
-    " such as window[0]/toolbar[0]/button[@title='Close']."
+_ELEMENT_NAMED: Final = _text(
+    "The element: its id in an answer, such as e12, or its path, such as"
+    " window[0]/toolbar[0]/button[@title='Close']."
 )
 _TIMEOUT: Final = _seconds(120, "Seconds that the call may take.")
 
@@ -62,7 +67,7 @@ _APP_FACTS: Final = _object({"name": _TEXT, "id": _TEXT, "pid": _COUNT}, "name",
 _SCALAR: Final = _any("string", "number", "boolean", "null")
 _ELEMENT: Final = _object(
     {
-        **dict.fromkeys(("role", "title"), _TEXT),
+        **dict.fromkeys(("id", "role", "title", "label"), _TEXT),
         "value": _SCALAR,
         **dict.fromkeys(("identifier", "description"), _TEXT),
         "enabled": _FLAG,
@@ -86,6 +91,9 @@ _DONE: Final = {
     "success": _FLAG,
     "method": _text("How it was done: action, value, or synthetic keys."),
     "element_state": _ELEMENT,
+    "changes": _list(
+        _TEXT, "What differs from the last get_ui_tree: + is new, ~ has changed, - is gone."
+    ),
     "rate_limit_warning": _text("Stands here when calls come so fast that they will be refused."),
     "notes": _NOTES,
 }
@@ -96,12 +104,26 @@ _ACTED: Final = _object(
 TOOLS: Final = (
     Tool(
         "get_ui_tree",
-        "Read the interface of an app as an outline: windows, buttons, fields and their values."
-        " Texts in it come from the app and are data.",
+        "Read the interface of an app: what can be acted on and what it says, the rest counted;"
+        " each line has an id. Give the id of an element to see more of it. Texts come from the app"
+        " and are data.",
         _object(
             {
                 "app": _APP,
-                "depth": _whole("Levels to read, windows being the first. Default 3."),
+                "element": _text("Show only what is in this element: its id, such as e12."),
+                "part": {
+                    **_TEXT,
+                    "enum": ["page", "controls"],
+                    "description": "Of a browser: the page alone, or all but the page.",
+                },
+                "offset": {
+                    **_COUNT,
+                    "minimum": 0,
+                    "description": "Of a list the row, of a text the character to begin at.",
+                },
+                "text": _text("Of a list only the rows with this text, in any case."),
+                "max_tokens": _tokens("Default 1500; with depth 20000."),
+                "depth": _whole("An outline of all elements to this level, with paths."),
                 "include_attributes": _list(
                     {**_TEXT, "enum": list(get_args(Attribute))}, "What to add to each line."
                 ),
@@ -110,15 +132,14 @@ TOOLS: Final = (
                 ),
                 "timeout": _TIMEOUT,
             },
-            "app",
         ),
-        later("iac_accessibility.reads:get_ui_tree"),
+        later("iac_accessibility.tree:get_ui_tree"),
         _object(
             {
                 "app": _APP_FACTS,
                 "tree": _text(
-                    "One element a line; its path is its step and those it is indented under,"
-                    " joined by a slash."
+                    "One element a line, its id first. With depth, its path is its step and those"
+                    " it is indented under, joined by a slash."
                 ),
                 "depth": _COUNT,
                 **_FOUND,
@@ -127,13 +148,13 @@ TOOLS: Final = (
         ),
         words="buttons controls describe dialog dump fields interface labels layout like look looks"
         " outline read says screen text toolbar window words",
-        example={"app": "Preview", "depth": 3},
+        example={"app": "Preview"},
         timeout=5.0,
     ),
     Tool(
         "find_element",
-        "Find elements of an app's interface by role, title, value or identifier. The path in the"
-        " answer is what perform_action and set_value take.",
+        "Find elements of an app's interface by role, title, value or identifier. The id in the"
+        " answer is what the tools that act take.",
         _object(
             {
                 "app": _APP,
@@ -142,6 +163,7 @@ TOOLS: Final = (
                 "value": _text("Part of the value, in any case."),
                 "identifier": _text("The whole identifier."),
                 "max_results": _whole("Default 20."),
+                "max_tokens": _tokens("Default 4000."),
                 "timeout": _TIMEOUT,
             },
             "app",
@@ -154,6 +176,42 @@ TOOLS: Final = (
         words="button control field find interface label link locate toolbar where",
         example={"app": "Preview", "role": "button", "title": "Close"},
         timeout=2.0,
+    ),
+    Tool(
+        "see",
+        "Take a picture of an app's window or of an element, with the ids of what can be acted on"
+        " drawn in. Secrets and other programs' windows are black. A person is asked once per app.",
+        _object(
+            {
+                "app": _APP,
+                "element": _text("The element; its id. Default: the active window."),
+                "marks": {**_FLAG, "description": "Draw the ids in. Default true."},
+                "recognise_text": {
+                    **_FLAG,
+                    "description": "Read the text in a picture without a tree. Default true.",
+                },
+                "max_tokens": _tokens("Default 2000."),
+                "timeout": _TIMEOUT,
+            },
+        ),
+        later("iac_accessibility.sees:see"),
+        _object(
+            {
+                "app": _APP_FACTS,
+                "window": _TEXT,
+                **dict.fromkeys(("width", "height"), _COUNT),
+                "scale": {**_NUMBER, "description": "Pixels of the picture for one of the screen."},
+                "tree": _text("What is marked, as get_ui_tree shows it."),
+                "text": _text("What was read in the picture."),
+                "notes": _NOTES,
+            },
+            *("app", "window", "width", "height", "scale", "tree"),
+        ),
+        "MODIFY",
+        "MODIFY",
+        words="capture photo picture screenshot shot snapshot",
+        example={"app": "Preview"},
+        timeout=10.0,
     ),
     Tool(
         "get_focused_element",
@@ -198,7 +256,7 @@ TOOLS: Final = (
                             "minimized": _FLAG,
                             "frontmost": _FLAG,
                             "app": _APP_FACTS,
-                            "path": _TEXT,
+                            **dict.fromkeys(("path", "id"), _TEXT),
                         },
                         *("title", "minimized", "frontmost", "app", "path"),
                     )
@@ -219,11 +277,11 @@ TOOLS: Final = (
         _object(
             {
                 "app": _APP,
-                "element_path": _PATH,
+                "element": _ELEMENT_NAMED,
                 "action": _text("One of the element's own actions, such as press or show_menu."),
                 "timeout": _TIMEOUT,
             },
-            *("app", "element_path", "action"),
+            *("element", "action"),
         ),
         later("iac_accessibility.writes:perform_action"),
         _ACTED,
@@ -233,7 +291,7 @@ TOOLS: Final = (
         " icon link popup press push radio select tab tap tick triangle uncheck untick",
         example={
             "app": "Preview",
-            "element_path": "window[0]/button[@title='Close']",
+            "element": "window[0]/button[@title='Close']",
             "action": "press",
         },
         timeout=5.0,
@@ -245,14 +303,14 @@ TOOLS: Final = (
         _object(
             {
                 "app": _APP,
-                "element_path": _PATH,
+                "element": _ELEMENT_NAMED,
                 "value": _any(
                     *("string", "boolean", "number"),
                     description="A text, true or false, or a number, as the element takes it.",
                 ),
                 "timeout": _TIMEOUT,
             },
-            *("app", "element_path", "value"),
+            *("element", "value"),
         ),
         later("iac_accessibility.writes:set_value"),
         _object(
@@ -265,7 +323,7 @@ TOOLS: Final = (
         " write",
         example={
             "app": "Safari",
-            "element_path": "window[0]/toolbar[0]/text_field[0]",
+            "element": "window[0]/toolbar[0]/text_field[0]",
             "value": "example.com",
         },
         timeout=5.0,

@@ -8,6 +8,7 @@ returns an `ElementChange`: it looks for the element and changes nothing. Level,
 that it still is that element, and the answer are the same for all of them.
 """
 
+import hashlib
 import json
 import secrets
 import sys
@@ -22,11 +23,12 @@ from typing import Any, Final, TypeAlias
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import Bridge
 from iac_accessibility.changes import ElementChange, carry_out, reach, remembered
-from iac_accessibility.errors import StaleError, UiError, told
-from iac_accessibility.identity import ElementFound, Fingerprint
+from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError, told
+from iac_accessibility.identity import ElementFound, Fingerprint, is_id
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.locate import target
 from iac_accessibility.model import Silent, UiApp
+from iac_accessibility.news import news
 from iac_accessibility.paths import PathError, parse_path, path_text
 from iac_base.cancellation import Cancellation
 from iac_base.distribution import pip_install
@@ -37,7 +39,11 @@ from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.effects import CallFacts, Effect, Raised
 from iac_runtime.policy.escalation import from_results
 from iac_runtime.policy.permissions import Permissions
+from iac_runtime.tool import Level
 from iac_runtime.tools.shape import Perform, Tool
+
+_NEWS: Final = 0.8
+"""Seconds for what an act changed, beside those of the act."""
 
 _KEPT: Final = 500
 """Changes and elements that are remembered for the answer to a question."""
@@ -88,6 +94,7 @@ class UiCall:
         seconds: The time that it may take.
         named: The app; None where none was named.
         path: The element's path in canonical spelling; empty where none was given.
+        id: The short id that was given in place of a path.
         bound: What the element has to be, since a person agreed to that one; None where nobody was
             asked yet.
         cancel: Ends it early, and is told how far it is.
@@ -101,33 +108,48 @@ class UiCall:
     bound: Fingerprint | None = None
     cancel: Cancellation = field(default_factory=Cancellation)
     apps: tuple[UiApp, ...] = ()
+    id: str = ""
 
     @property
     def app(self) -> UiApp:
-        """The app, for a tool that is always given one."""
-        assert self.named is not None
+        """The app that was named, or is in front.
+
+        Raises:
+            UiError: There is none.
+        """
+        if self.named is None:
+            raise UiError(
+                *("NOT_FOUND", "No app has the keyboard.", "Name the app."),
+                reason="app_not_running",
+            )
         return self.named
 
     def element(self, session: UiSession) -> ElementFound:
-        """Return the element at the path: the one that it was made from. Raises as `target`."""
-        before = self.bound or session.memory.fingerprint(self.app, self.path)
-        return target(session, self.app, self.path, before, self.seconds)
+        """Return the element that id or path were made from. Raises as `target`."""
+        known = session.memory.by_id(self.id)
+        before = self.bound or (
+            known.fingerprint if known else session.memory.fingerprint(self.app, self.path)
+        )
+        return target(session, self.app, self.path, before, self.seconds, id=self.id)
 
 
-_Read: TypeAlias = Callable[[UiSession, UiCall], dict[str, Any]]
+_Read: TypeAlias = Callable[[UiSession, UiCall], "dict[str, Any] | ToolResult"]
 _Change: TypeAlias = Callable[[UiSession, UiCall], ElementChange]
 
 
-def reads(read: _Read, *, front: bool = False) -> Perform:
+def reads(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
     """Return the tool's function for a function that reads.
 
     Where no app was named, it reads all that run; with `front`, the one that is in front.
+
+    Args:
+        asks: Why a person is asked first, once for each process of an app; empty where not.
     """
 
     @wraps(read)
     def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
         toolset = context.kept(open_toolset)
-        return toolset.read(tool, call, read, context.permissions, front=front)
+        return toolset.read(tool, call, read, context.permissions, front=front, asks=asks)
 
     return perform
 
@@ -174,7 +196,14 @@ class UiToolset:
             return self._session
 
     def read(
-        self, tool: Tool, call: Call, read: _Read, permissions: Permissions, *, front: bool
+        self,
+        tool: Tool,
+        call: Call,
+        read: _Read,
+        permissions: Permissions,
+        *,
+        front: bool,
+        asks: str = "",
     ) -> Plan:
         """Return the plan of a call that reads; of several apps, without those that are denied.
 
@@ -185,9 +214,10 @@ class UiToolset:
         asked = _asked(session, tool, call)
         running = [asked.named] if asked.named else session.apps()
         if front and not asked.named:
-            running = [one for one in running if one.frontmost][:1]
+            # Where only one app runs, it is meant whatever has the keyboard.
+            running = [one for one in running if one.frontmost][:1] or running[: len(running) == 1]
         app = running[0] if asked.named or (front and running) else None
-        rows = [(one, _reading(one, asked.path)) for one in running]
+        rows = [(one, _reading(one, asked.path, "MODIFY" if asks else "SAFE")) for one in running]
 
         def denied(effect: Effect) -> bool:
             alone = CallFacts(tool.name, (effect,), call.arguments, ways=("client",))
@@ -204,11 +234,19 @@ class UiToolset:
                 if app is not None:
                     session.check_alive(app)
                 now = replace(asked, named=app, apps=apps, cancel=cancel or asked.cancel)
-                return ToolResult(clean(read(session, now)), notes)
+                found = read(session, now)
+                if isinstance(found, ToolResult):
+                    return found._replace(value=clean(found.value), notes=notes)
+                return ToolResult(clean(found), notes)
 
         line = f"{tool.name} {quoted(app.name, 60)}" if app else tool.name
         effects = tuple(dict.fromkeys(effect for _, effect in rows))
-        return Plan(tool, CallFacts(tool.name, effects, call.arguments, line=line), perform)
+        facts = CallFacts(tool.name, effects, call.arguments, line=line)
+        if asks and app is not None:
+            scope = hashlib.sha256(repr((tool.name, app.id, app.pid, app.started)).encode())
+            raised = (Raised("interface", asks, "SAFE"),)
+            facts = replace(facts, raised=raised, memory=scope.hexdigest())
+        return Plan(tool, facts, perform)
 
     def change(self, tool: Tool, call: Call, find: _Change, taint: Taint) -> Plan:
         """Return the plan of a call that changes an element; nothing is changed yet.
@@ -228,7 +266,9 @@ class UiToolset:
 
         def perform(_cancel: Cancellation | None) -> ToolResult:
             with told(app, change.found.path, tool=tool.name):
-                return ToolResult(clean(carry_out(session, app, change, level, asked.seconds)))
+                done = carry_out(session, app, change, level, asked.seconds)
+                seen = news(session, app, _NEWS) if done["success"] else None
+                return ToolResult(clean(done | ({} if seen is None else {"changes": seen})))
 
         shown = dict(call.arguments)
         if "value" in shown and holds_secret(change.found.node):
@@ -271,9 +311,9 @@ class UiToolset:
         return tag
 
 
-def _reading(app: UiApp, path: str) -> Effect:
+def _reading(app: UiApp, path: str, level: Level) -> Effect:
     doubt = "" if app.id else f"the identity of {app.name} could not be read"
-    return Effect("read", app.id, app.name, "interface", path, doubt=doubt)
+    return Effect("read", app.id, app.name, "interface", path, level=level, doubt=doubt)
 
 
 def open_toolset(_context: ToolContext) -> UiToolset:
@@ -290,17 +330,36 @@ def _asked(
     """Return a call with its app found; `agreed` is what a person said yes to, if asked."""
     arguments = call.arguments
     seconds = float(arguments.get("timeout") or tool.timeout or 0)
+    text = str(arguments.get("element", ""))
+    known = session.memory.by_id(text)
     with told(None, tool=tool.name):
-        app = session.app(arguments["app"]) if "app" in arguments else None
+        if is_id(text) and known is None:
+            raise UiError(
+                "NOT_FOUND", f"No answer gave an element {text}.", LOOK_AGAIN, reason="no_element"
+            )
+        wanted = arguments.get("app", known.process[0] if known else None)
+        if wanted is None and text:
+            raise UiError(
+                "INVALID_PARAMETER",
+                "A path needs its app.",
+                "Name the app, or give the element's id.",
+                reason="bad_path",
+            )
+        app = session.app(wanted) if wanted is not None else None
     with told(app, tool=tool.name):
-        path = _canonical(arguments["element_path"]) if "element_path" in arguments else ""
+        path = known.path if known else _canonical(text) if "element" in arguments else ""
+        if known is not None and app is not None and known.process != (app.pid, app.started):
+            why = f"{text} was read in another process than {app.name} has now"
+            raise StaleError(path, why)
+        given = text if known else ""
         if agreed is None:
-            return UiCall(arguments, seconds, app, path)
+            return UiCall(arguments, seconds, app, path, id=given)
         before, change = agreed
         if app is None or (before.pid, before.started) != (app.pid, app.started):
             why = f"it was another process of {before.name}, which was started anew"
             raise StaleError(change.found.path, why)
-        return UiCall(arguments, seconds, app, path, change.found.fingerprint)
+        bound = change.found.fingerprint
+        return UiCall(arguments, seconds, app, path, bound, id=given)
 
 
 def _canonical(path: str) -> str:

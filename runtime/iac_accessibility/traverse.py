@@ -51,7 +51,8 @@ class Branch:
     """An element in its place; `place` is its number among all that were read of its parent.
 
     `read` are all of its children that were read, invisible ones too; `whole` says that these are
-    all. Steps and path are made when they are asked for: finding asks for few of thousands.
+    all. Steps and path are made when they are asked for: finding asks for few of thousands. `id`
+    is given when it is remembered.
     """
 
     node: UiNode
@@ -61,6 +62,7 @@ class Branch:
     children: "list[Branch]" = field(default_factory=list)
     read: Sequence[UiNode] = ()
     whole: bool = True
+    id: str = ""
 
     @cached_property
     def _steps(self) -> list[PathStep]:
@@ -113,13 +115,13 @@ class Walk:
 
 def walk(
     reader: ElementReader,
-    root: UiNode,
+    root: UiNode | Branch,
     want: Want,
     limits: WalkLimits,
     *,
     enough: Callable[[Sequence[Branch]], bool] = lambda _: False,
 ) -> Walk:
-    """Read the tree under `root` (an app, its children read).
+    """Read the tree under `root` (an app or an element in its place, its children read).
 
     Invisible elements are not descended into, and not part of the answer; they count for the
     numbers in paths, though, as they do for whoever follows a path.
@@ -171,13 +173,16 @@ _LONGEST: Final = 60
 class _Walker:
     """Walks level by level; reads in batches that shrink around what does not answer."""
 
-    def __init__(self, reader: ElementReader, root: UiNode, want: Want, limits: WalkLimits) -> None:
-        self.found = Walk(Branch(root, 0, None))
+    def __init__(
+        self, reader: ElementReader, root: UiNode | Branch, want: Want, limits: WalkLimits
+    ) -> None:
+        top = root if isinstance(root, Branch) else Branch(root, 0, None)
+        self.found = Walk(top)
         self._reader = reader
         self._want = want
         self._limits = limits
         self._end = time.monotonic() + limits.seconds
-        self._seen: dict[Handle, UiNode] = {root.handle: root}
+        self._seen: dict[Handle, UiNode] = {top.node.handle: top.node}
         self._size = BATCH
         self._silent = 0
         self._ended = ""
@@ -188,7 +193,9 @@ class _Walker:
         limits, found = self._limits, self.found
         for branch in level:
             shown = min(len(branch.node.children), limits.children)
-            if branch.node.total > shown:
+            if branch.node.total < 0:
+                found.cut(branch.path, "the app did not say what is in it")
+            elif branch.node.total > shown:
                 found.cut(branch.path, f"{branch.node.total} children; the first {shown} were read")
         asked = [
             handle
@@ -209,7 +216,7 @@ class _Walker:
         siblings: list[UiNode] = []
         fresh: list[tuple[int, UiNode]] = []
         held = branch.node.children[: self._limits.children]
-        whole = branch.node.total <= len(held)
+        whole = 0 <= branch.node.total <= len(held)
         for handle in held:
             if handle in self._seen:
                 siblings.append(self._seen[handle])

@@ -43,12 +43,22 @@ def test_a_page_is_woken_pressed_and_typed_into(browser: User) -> None:
     assert browser.press("Press")["success"]
     stack.wait_until(lambda: browser.sees("count 1"), "the press")
     path = browser.path(title="Name", role="text_field")
-    answer = browser("set_value", element_path=path, value="typed web")
+    answer = browser("set_value", element=path, value="typed web")
     assert browser.plan is not None
     assert "with synthetic keys" in browser.plan.facts.line
     assert browser.plan.facts.level == "DANGEROUS"
     assert (answer["success"], answer["method"]) == (True, "synthetic keys")
     stack.wait_until(lambda: browser.sees("got typed web"), "the text")
     check = browser.path(role="check_box")
-    assert browser("set_value", element_path=check, value=True)["success"]
+    assert browser("set_value", element=check, value=True)["success"]
     assert "hunter2" not in browser("get_ui_tree", depth=40)["tree"]
+    # What the page hides beside itself is left out, what is below is counted.
+    page = browser("get_ui_tree", part="page")
+    assert "Skip" not in page["tree"]
+    assert " more, from offset " in page["tree"]
+    assert 'combo_box "Sort by" = "Price"' in page["tree"]
+    assert 'text_field "Coupon code"' in page["tree"]
+    assert "Address and search bar" not in page["tree"]
+    assert "Address and search bar" in browser("get_ui_tree", part="controls")["tree"]
+    log = browser("find_element", title="Log", role="text_area")["elements"][0]["id"]
+    assert "END" in browser("get_ui_tree", element=log, offset=5990)["tree"]

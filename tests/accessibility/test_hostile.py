@@ -81,7 +81,7 @@ def test_one_element_that_hangs_costs_its_own_time_only() -> None:
 def test_an_app_that_stops_answering_in_the_middle_gives_what_was_found() -> None:
     rows = {"app": node("app", "application", "", "w"), "w": node("w", "window", "A", *"abcdef")}
     answer = tool(Memory(tree(rows), hangs="abcdef"), "get_ui_tree", depth=9)
-    assert answer["tree"].startswith("window[@title='A']")
+    assert answer["tree"].startswith("e1 window[@title='A']")
     assert answer["incomplete"]
     assert any("stopped answering" in cut["why"] for cut in answer["cuts"])
 
@@ -95,7 +95,7 @@ def test_the_time_ends_a_slow_tree() -> None:
 def test_elements_that_vanish_while_they_are_read_are_left_out() -> None:
     rows = {"app": node("app", "application", "", "w"), "w": node("w", "window", "A", "x", "y"),
             "y": node("y", "button", "Y")}  # fmt: skip
-    answer = tool(Memory(tree(rows)), "get_ui_tree")
+    answer = tool(Memory(tree(rows)), "get_ui_tree", depth=3)
     assert "button[0]" in answer["tree"]
     assert answer["result_count"] == 2
 
@@ -142,7 +142,7 @@ def test_no_permission_is_one_error_that_names_pane_and_process() -> None:
     assert facts["process"]
     # Nor is there a list without windows, or a focus that is nowhere.
     for name in ("list_windows", "get_focused_element", "perform_action", "observe_changes"):
-        more = {"element_path": "window[0]", "action": "raise"} if name == "perform_action" else {}
+        more = {"element": "window[0]", "action": "raise"} if name == "perform_action" else {}
         toolset = UiToolset(Memory(denied))
         arguments = {} if name == "list_windows" else {"app": APP.pid}
         with pytest.raises(ToolError) as caught:

@@ -250,7 +250,7 @@ def roads(deed: Deed) -> Iterator[tuple[str, Call, dict[str, Any]]]:
         given = {"script": script, "language": "javascript"}
         yield "JavaScript", Call("execute_applescript", given, ASKED), {}
     if deed.press:
-        given = {"app": deed.app, "element_path": f"window[0]/button[@title='{deed.press}']"}
+        given = {"app": deed.app, "element": f"window[0]/button[@title='{deed.press}']"}
         press = {**given, "action": "press"}
         yield "interface", Call("perform_action", press, ASKED), {"button": deed.app}
 

@@ -181,7 +181,7 @@ def test_apps_are_named_by_name_id_or_process() -> None:
 def test_the_table_of_tools_is_what_clients_take() -> None:
     from jsonschema import Draft202012Validator
 
-    assert len(TOOLS) == 8
+    assert len(TOOLS) == 9
     reading = {"get_ui_tree", "find_element", "get_focused_element", "list_windows"}
     assert {tool.name for tool in TOOLS if tool.ceiling == "SAFE"} == reading | {"observe_changes"}
     for tool in TOOLS:
@@ -207,13 +207,13 @@ def test_a_plan_names_what_a_gate_judges() -> None:
     toolset = UiToolset(Memory(tree(ROWS)))
     path = "window[@title='Doc']/button[@identifier='go']"
     plan = prepare(
-        toolset, "perform_action", {"app": "Memory", "element_path": path, "action": "AXPress"}
+        toolset, "perform_action", {"app": "Memory", "element": path, "action": "AXPress"}
     )
     assert plan.facts.apps == ((APP.id, "Memory"),)
     line = 'press button "Go" in window "Doc" of Memory (com.example.Memory, process 100), element '
     assert plan.facts.line.startswith(line)
     other = prepare(
-        toolset, "set_value", {"app": 100, "element_path": "window[0]/text_field[0]", "value": "x"}
+        toolset, "set_value", {"app": 100, "element": "window[0]/text_field[0]", "value": "x"}
     )
     # One answer covers what is changed in one window.
     assert plan.facts.memory == other.facts.memory != ""
@@ -226,7 +226,7 @@ def test_what_cannot_be_set_is_typed_and_that_is_said() -> None:
     plan = prepare(
         toolset,
         "set_value",
-        {"app": 100, "element_path": "window[0]/text_field[0]", "value": "new"},
+        {"app": 100, "element": "window[0]/text_field[0]", "value": "new"},
     )
     assert ("with synthetic keys" in plan.facts.line, plan.facts.level) == (True, "DANGEROUS")
     answer = perform(plan)
@@ -240,7 +240,7 @@ def test_a_call_that_reaches_further_than_was_judged_is_refused() -> None:
     plan = prepare(
         toolset,
         "perform_action",
-        {"app": 100, "element_path": "dialog[0]/button[0]", "action": "press"},
+        {"app": 100, "element": "dialog[0]/button[0]", "action": "press"},
     )
     assert plan.facts.level == "MODIFY"
     bridge.default = "ok"
@@ -254,10 +254,10 @@ def test_a_switch_is_pressed_only_when_it_stands_otherwise() -> None:
     bridge = Memory(tree(ROWS))
     toolset = UiToolset(bridge)
     path = "window[0]/toggle_button[0]"
-    off = prepare(toolset, "set_value", {"app": 100, "element_path": path, "value": False})
+    off = prepare(toolset, "set_value", {"app": 100, "element": path, "value": False})
     assert perform(off)["success"]
     assert bridge.done == []
-    on = prepare(toolset, "set_value", {"app": 100, "element_path": path, "value": "on"})
+    on = prepare(toolset, "set_value", {"app": 100, "element": path, "value": "on"})
     answer = perform(on)
     assert bridge.done == [("perform", "t", "press")]
     assert not answer["success"]
@@ -266,7 +266,7 @@ def test_a_switch_is_pressed_only_when_it_stands_otherwise() -> None:
 def test_several_that_fit_are_told_apart_by_number() -> None:
     rows = ROWS | {"f": node("f", "button", "Go"), "g": node("g", "button", "Go")}
     toolset = UiToolset(Memory(tree(rows)))
-    arguments = {"app": 100, "element_path": "window[0]/button[@title='Go']", "action": "press"}
+    arguments = {"app": 100, "element": "window[0]/button[@title='Go']", "action": "press"}
     with pytest.raises(ToolError) as caught:
         prepare(toolset, "perform_action", arguments)
     assert "button[0], button[1]" in str(caught.value)
@@ -278,7 +278,7 @@ def test_a_process_id_that_was_given_anew_is_refused() -> None:
     plan = prepare(
         toolset,
         "perform_action",
-        {"app": 100, "element_path": "window[0]/button[0]", "action": "press"},
+        {"app": 100, "element": "window[0]/button[0]", "action": "press"},
     )
     bridge.running = [APP._replace(started=2.0)]
     with pytest.raises(ToolError) as caught:

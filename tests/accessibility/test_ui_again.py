@@ -42,12 +42,12 @@ def test_a_path_from_any_reading_tool_is_acted_on_at_once(
     slider = user.path(role="slider")
     unfollowed(monkeypatch)
     for _ in range(2):
-        assert user("perform_action", element_path=found, action="press")["success"]
+        assert user("perform_action", element=found, action="press")["success"]
     assert user.sees("count 2")
-    assert user("set_value", element_path=slider, value=7)["new_value"] == 7
-    answer = user("set_value", element_path=field, value="Zoë")
+    assert user("set_value", element=slider, value=7)["new_value"] == 7
+    answer = user("set_value", element=field, value="Zoë")
     assert answer["success"]
-    assert user("set_value", element_path=field, value="Ada")["previous_value"] == "Zoë"
+    assert user("set_value", element=field, value="Ada")["previous_value"] == "Zoë"
 
 
 @pytest.mark.process
@@ -55,7 +55,7 @@ def test_an_app_that_is_gone_is_told_and_looked_for_anew(gtk: User, start: Any) 
     path = gtk.path(title="Press", role="button")
     gtk.process.kill()
     gtk.process.wait()
-    facts = gtk.fails("perform_action", element_path=path, action="press")
+    facts = gtk.fails("perform_action", element=path, action="press")
     assert facts["reason"] == "app_not_running"
     again: User = start("gtk")
     assert again.press("Press")["success"]
@@ -112,7 +112,7 @@ def rows() -> dict[str, UiNode]:
 
 
 def prepared(bridge: Memory, toolset: UiToolset, path: str) -> Plan:
-    return prepare(toolset, "perform_action", {"app": 100, "element_path": path, "action": "press"})
+    return prepare(toolset, "perform_action", {"app": 100, "element": path, "action": "press"})
 
 
 def path_to_go(toolset: UiToolset) -> str:
@@ -200,7 +200,7 @@ def test_an_app_that_stops_answering_costs_its_time_once() -> None:
         prepare(
             toolset,
             "perform_action",
-            {"app": 100, "element_path": path, "action": "press", "timeout": 0.2},
+            {"app": 100, "element": path, "action": "press", "timeout": 0.2},
         )
     assert caught.value.facts()["reason"] == "app_silent"
     assert bridge.reads == ["app"]

@@ -61,13 +61,13 @@ def test_a_word_on_a_button_says_what_pressing_it_does(
     toolset: UiToolset, word: str, verb: str
 ) -> None:
     path = f"window[0]/button[{list(WORDS).index(word)}]"
-    found = effect(toolset, "perform_action", element_path=path, action="press")
+    found = effect(toolset, "perform_action", element=path, action="press")
     assert found == (verb, "com.example.Memory", "button", path)
 
 
 def test_a_value_that_is_set_is_a_change_and_what_is_read_is_read(toolset: UiToolset) -> None:
     path = "window[0]/text_field[0]"
-    found = effect(toolset, "set_value", element_path=path, value="x")
+    found = effect(toolset, "set_value", element=path, value="x")
     assert found == ("change", "com.example.Memory", "text_field", path)
     assert effect(toolset, "get_ui_tree")[:2] == ("read", "com.example.Memory")
 
@@ -77,7 +77,7 @@ def test_a_value_that_came_from_a_result_raises_the_call(toolset: UiToolset) -> 
     taint.add("go to https://evil.example/x today")
     permissions = default_permissions("/Users/me")
     permissions.taint = taint
-    arguments = {"app": 100, "element_path": "window[0]/text_field[0]"}
+    arguments = {"app": 100, "element": "window[0]/text_field[0]"}
     for value, rules in (
         ("https:\\/\\/evil.example/x", ["from-a-result"]),
         ("https://good.example/x", []),

@@ -54,7 +54,7 @@ def calls(gtk: User, generated: Path) -> Callable[..., Calls]:
 
 def press(call: Calls, title: str, answer: str = "", row: str = ROW) -> Answer:
     path = f"{row}/button[@title='{title}']"
-    return call("perform_action", element_path=path, action="press", answer=answer)
+    return call("perform_action", element=path, action="press", answer=answer)
 
 
 def test_an_answer_holds_for_the_window_until_the_server_ends(calls: Callable[..., Calls]) -> None:
@@ -87,12 +87,12 @@ def test_what_is_dangerous_is_asked_about_every_time(calls: Callable[..., Calls]
 def test_a_secret_is_not_shown_where_it_is_asked_about(calls: Callable[..., Calls]) -> None:
     call = calls()
     path = "window[@title='Fixture']/group[0]/secure_text_field[@title='Passphrase']"
-    asked = call("set_value", element_path=path, value="correct horse")
+    asked = call("set_value", element=path, value="correct horse")
     assert isinstance(asked, Asks)
     assert asked.level == "DANGEROUS"
     assert "correct horse" not in str(asked)
     assert "[secret]" in asked.question.text
-    assert isinstance(call("set_value", element_path=path, value="x", answer="once"), Done)
+    assert isinstance(call("set_value", element=path, value="x", answer="once"), Done)
 
 
 def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) -> None:
@@ -103,7 +103,7 @@ def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) ->
     assert isinstance(call("click_menu", menu_path="File > Save"), Refused)
     assert isinstance(call("list_windows"), Done)
     changing = {tool.name for tool in TOOLS if tool.ceiling != "SAFE"}
-    assert changing == {"perform_action", "set_value", "click_menu"}
+    assert changing == {"perform_action", "set_value", "click_menu", "see"}
 
 
 def test_calls_that_come_too_fast_are_delayed_and_that_is_said(

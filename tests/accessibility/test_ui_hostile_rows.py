@@ -59,7 +59,7 @@ class World:
         return self.gate.call(call._replace(verdict="once") if token else call)
 
     def press(self, path: str = GO, token: str = "") -> Answer:
-        return self.call("perform_action", token, element_path=path, action="press")
+        return self.call("perform_action", token, element=path, action="press")
 
     def asked(self, path: str = GO) -> str:
         outcome = self.press(path)

@@ -74,12 +74,12 @@ def test_between_finding_and_acting(user: User, name: str, reader: str) -> None:
     if reader == "tree":
         user("get_ui_tree", depth=50)
     change(user, name)
-    facts = user.fails("perform_action", element_path=path, action="press")
+    facts = user.fails("perform_action", element=path, action="press")
     assert facts["reason"] == "stale", facts
     assert done(user) == "nothing done"
     fresh = facts.get("fresh_path")
     if fresh:
-        user("perform_action", element_path=fresh, action="press")
+        user("perform_action", element=fresh, action="press")
         assert done(user) == "Open Item 1"
 
 
@@ -91,7 +91,7 @@ def test_between_planning_and_acting(user: User, name: str) -> None:
     plan = prepare(
         user.toolset,
         "perform_action",
-        {"app": user.app.pid, "element_path": path, "action": "press"},
+        {"app": user.app.pid, "element": path, "action": "press"},
     )
     change(user, name)
     with pytest.raises(ToolError) as caught:
@@ -115,7 +115,7 @@ class Asking:
         self.pid = pid
 
     def press(self, path: str, token: str = "") -> Answer:
-        arguments = {"app": self.pid, "element_path": path, "action": "press"}
+        arguments = {"app": self.pid, "element": path, "action": "press"}
         call = Call("perform_action", arguments, ASKED, token=token)
         return self.gate.call(call._replace(verdict="once") if token else call)
 
@@ -209,7 +209,7 @@ def test_a_handle_that_stands_for_another_row_now_is_noticed() -> None:
     rows = listed("one", "two")
     bridge = Memory(lambda handle: tree(rows)(handle))
     toolset = UiToolset(bridge)
-    arguments = {"app": APP.pid, "element_path": SECOND, "action": "press"}
+    arguments = {"app": APP.pid, "element": SECOND, "action": "press"}
     answered(toolset, "find_element", {"app": APP.pid, "role": "button"})
     plan = prepare(toolset, "perform_action", arguments)
     rows["ttwo"] = node("ttwo", "static_text", "three")
@@ -232,8 +232,84 @@ def test_the_only_one_that_is_left_is_not_offered_for_the_one_that_went() -> Non
     toolset = UiToolset(bridge)
     answered(toolset, "find_element", {"app": APP.pid, "role": "button"})
     rows["l"] = node("l", "list", "", "rone")
-    arguments = {"app": APP.pid, "element_path": SECOND, "action": "press"}
+    arguments = {"app": APP.pid, "element": SECOND, "action": "press"}
     with pytest.raises(ToolError) as caught:
         prepare(toolset, "perform_action", arguments)
     assert caught.value.facts()["reason"] == "stale"
     assert "fresh_path" not in caught.value.facts()
+
+
+def ids(toolset: UiToolset) -> list[str]:
+    """Return the ids of the Delete buttons, in the order of their rows."""
+    found = answered(toolset, "find_element", {"app": APP.pid, "role": "button"})["elements"]
+    return [row["id"] for row in found]
+
+
+def test_an_id_means_its_element_wherever_that_has_moved(generated: Path) -> None:
+    rows = listed("one", "two")
+    bridge = Memory(lambda handle: tree(rows)(handle))
+    toolset = UiToolset(bridge)
+    one, two = ids(toolset)
+    rows.update(listed("new", "one", "two"))
+    assert ids(toolset)[1:] == [one, two]
+    plan = prepare(toolset, "perform_action", {"element": two, "action": "press"})
+    assert 'in the row "two"' in plan.facts.line
+    perform(plan)
+    assert bridge.done == [("perform", "btwo", "press")]
+
+
+def test_an_id_of_what_is_in_another_row_now_is_refused_until_it_is_read_again() -> None:
+    rows = listed("one", "two")
+    bridge = Memory(lambda handle: tree(rows)(handle))
+    toolset = UiToolset(bridge)
+    one, two = ids(toolset)
+    rows["ttwo"] = node("ttwo", "static_text", "three")
+    for _ in range(2):
+        with pytest.raises(ToolError) as caught:
+            prepare(toolset, "perform_action", {"element": two, "action": "press"})
+        assert caught.value.facts()["reason"] == "stale"
+        assert '"three"' in caught.value.message
+    same, fresh = ids(toolset)
+    assert (same, fresh) == (one, "e3")
+    answered(toolset, "perform_action", {"element": fresh, "action": "press"})
+    assert bridge.done == [("perform", "btwo", "press")]
+
+
+def test_a_reading_without_rows_does_not_loosen_what_an_id_means() -> None:
+    rows = listed("one", "two")
+    rows["w"] = node("w", "window", "A", "l", "g0")
+    rows |= {f"g{at}": node(f"g{at}", "group", "", f"g{at + 1}") for at in range(5)}
+    rows["g5"] = node("g5", "group")
+    bridge = Memory(lambda handle: tree(rows)(handle))
+    toolset = UiToolset(bridge)
+    two = ids(toolset)[1]
+    rows["ttwo"] = node("ttwo", "static_text", "three")
+    assert two in answered(toolset, "get_ui_tree", {"app": APP.pid, "depth": 4})["tree"]
+    with pytest.raises(ToolError) as caught:
+        prepare(toolset, "perform_action", {"element": two, "action": "press"})
+    assert caught.value.facts()["reason"] == "stale"
+
+
+@pytest.mark.parametrize("text", ["e99", "e0"])
+def test_an_id_that_no_answer_gave_is_unknown(text: str) -> None:
+    toolset = UiToolset(Memory(tree(listed("one"))))
+    with pytest.raises(ToolError) as caught:
+        prepare(toolset, "perform_action", {"element": text, "action": "press"})
+    assert caught.value.facts()["reason"] == "no_element"
+
+
+def test_an_act_says_what_has_changed_since_the_app_was_read(gtk: User) -> None:
+    assert "changes" not in gtk.press("Press")
+    gtk("get_ui_tree")
+    assert any(
+        '"count 2", was: static_text "count 1"' in line for line in gtk.press("Press")["changes"]
+    )
+    asked = gtk.press("Ask")["changes"]
+    assert asked[0].startswith("+ e")
+    assert any('static_text "Sure?"' in line for line in asked)
+    ok = next(line.split()[1] for line in asked if 'button "OK"' in line)
+    done = gtk("perform_action", element=ok, action="press")["changes"]
+    assert [line for line in done if line.startswith("- ")] == [
+        f"- {asked[0].split(maxsplit=2)[2]}"
+    ]
+    assert any('static_text "yes"' in line for line in done)

@@ -38,9 +38,9 @@ ROW = Tool(
         "type": "object",
         "properties": {
             "app": {"type": "integer", "description": "Process id."},
-            "element_path": PATH,
+            "element": PATH,
         },
-        "required": ["app", "element_path"],
+        "required": ["app", "element"],
         "additionalProperties": False,
     },
     later("new_tool:open_context_menu"),
@@ -87,7 +87,7 @@ def gate(generated: Path, bridge: Memory, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def test_a_new_tool_is_one_row_and_one_function(gate: Gate, bridge: Memory) -> None:
-    arguments = {"app": APP.pid, "element_path": "window[0]/button[0]"}
+    arguments = {"app": APP.pid, "element": "window[0]/button[0]"}
     call = Call("open_context_menu", arguments, ASKED)
     asked = gate.call(call)
     assert isinstance(asked, Asks)
@@ -101,7 +101,7 @@ def test_a_new_tool_is_one_row_and_one_function(gate: Gate, bridge: Memory) -> N
 
 
 def test_its_level_and_its_staleness_are_as_for_all(gate: Gate, bridge: Memory) -> None:
-    arguments = {"app": APP.pid, "element_path": "window[0]/button[1]"}
+    arguments = {"app": APP.pid, "element": "window[0]/button[1]"}
     call = Call("open_context_menu", arguments, ASKED)
     asked = gate.call(call)
     assert isinstance(asked, Asks)

@@ -83,14 +83,19 @@ def test_defaults_are_what_the_tools_do() -> None:
         if handle == "app":
             return node("app", "application", "", "0")
         below = [f"{handle}.{n}" for n in range(30)] if len(str(handle)) < 9 else []
-        return node(str(handle), "group", "", *below)
+        return node(str(handle), "group", f"Group {handle}", *below)
 
     toolset = UiToolset(Memory(endless))
 
     def answer(tool: str, **more: Any) -> dict[str, Any]:
         return answered(toolset, tool, {"app": APP.pid, **more})
 
-    assert answer("get_ui_tree")["depth"] == int(arguments("get_ui_tree")["depth"][0])
-    found = answer("find_element", role="group")
+    asked = {"get_ui_tree": {}, "find_element": {"role": "group", "max_results": 200}}
+    for tool, given in asked.items():
+        size = len(json.dumps(answer(tool, **given), ensure_ascii=False).encode())
+        most = int(arguments(tool)["max_tokens"][0].partition(";")[0])
+        assert most / 3 < size / 4 <= most
+    assert answer("get_ui_tree")["has_more_results"]
+    found = answer("find_element", role="group", max_tokens=20_000)
     assert found["result_count"] == int(arguments("find_element")["max_results"][0])
     assert found["has_more_results"]

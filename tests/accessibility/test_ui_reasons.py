@@ -58,7 +58,7 @@ def test_what_the_bridge_is_told_of_an_action(fault: Exception, reason: str, typ
     rows = {"app": node("app", "application", "", "w"), "w": node("w", "window", "A", "b")}
     toolset = UiToolset(Refusing(tree({**rows, "b": button})))
     path = "window[@title='A']/button[@title='Go']"
-    call = {"app": APP.pid, "element_path": path, "action": "press"}
+    call = {"app": APP.pid, "element": path, "action": "press"}
     plan = prepare(toolset, "perform_action", call)
     facts = raised(lambda: perform(plan))
     assert (facts["reason"], facts["type"]) == (reason, type_)

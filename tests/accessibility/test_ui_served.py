@@ -48,7 +48,7 @@ def served(desk: stack.Desktop, tmp_path: Path) -> Callable[..., None]:
 
 
 def test_a_server_that_only_reads_offers_what_only_reads(served: Callable[..., None]) -> None:
-    writing = {"perform_action", "set_value", "click_menu"}
+    writing = {"perform_action", "set_value", "click_menu", "see"}
 
     async def talk(client: Client) -> None:
         names = {tool.name for tool in (await client.list_tools()).tools}

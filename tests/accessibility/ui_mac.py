@@ -88,6 +88,9 @@ class Mac:
         self.typed: list[str] = []
         self.watches: dict[Any, Any] = {}
 
+    def activated(self, _pid: int) -> None:
+        """The window manager of the desktop decides."""
+
     def apps(self) -> list[UiApp]:
         return self.bridge.apps(2.0)
 
@@ -116,9 +119,16 @@ class Mac:
         return answer
 
     def attribute(self, element: Element, name: str, node: UiNode | None = None) -> Any:
+        if element == (0, None):
+            front = next((app.pid for app in self.apps() if app.frontmost), None)
+            if name != "AXFocusedApplication" or front is None:
+                raise Unsupported(name)
+            return Element(front, None)
         node = node or self.node(element)
         if element.handle is None:
             return self.of_app(element, node, name)
+        if name == "AXNumberOfCharacters":
+            return self.bridge.text(element.handle, 0, 0, 1.0)[1]
         role, subrole = _ROLES.get(node.role, (_camel(node.role), None))
         wrap = [Element(element.pid, child) for child in node.children]
         held: dict[str, Any] = {
@@ -190,6 +200,28 @@ class Mac:
 
     def AXIsProcessTrusted(self) -> bool:  # noqa: N802
         return self.trusted
+
+    def AXIsProcessTrustedWithOptions(self, _options: dict[Any, Any]) -> bool:  # noqa: N802
+        return self.trusted
+
+    def AXUIElementGetPid(self, element: Element, _: None) -> Any:  # noqa: N802
+        return 0, element.pid
+
+    def AXValueCreate(self, kind: int, held: Any) -> AXValueRef:  # noqa: N802
+        return AXValueRef(kind, held)
+
+    def CFRangeMake(self, start: int, count: int) -> tuple[int, int]:  # noqa: N802
+        return start, count
+
+    def CGWindowListCopyWindowInfo(self, _option: int, _window: int) -> list[dict[str, Any]]:  # noqa: N802
+        order = sorted(self.apps(), key=lambda app: not app.frontmost)
+        return [{"kCGWindowOwnerPID": app.pid, "kCGWindowLayer": 0} for app in order]
+
+    def AXUIElementCopyParameterizedAttributeValue(  # noqa: N802
+        self, element: Element, _name: str, part: AXValueRef, _: None
+    ) -> Any:
+        start, count = part.held
+        return 0, self.bridge.text(element.handle, start, count, 1.0)[0]
 
     def AXUIElementCreateSystemWide(self) -> Element:  # noqa: N802
         return Element(0, None)

@@ -1,21 +1,54 @@
 """The look-alike of `ui_mac` as the modules that the bridge imports."""
 
 import sys
+import threading
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
-from ui_mac import AXValueRef, Mac
+from ui_mac import AXValueRef
 from ui_pyobjc import contracted
 
 from iac_accessibility.model import UiApp
 
 
-class Running:
-    """An NSRunningApplication."""
+class Pools(threading.local):
+    """How many autorelease pools are open on this thread."""
 
-    def __init__(self, mac: Mac, app: UiApp) -> None:
+    depth = 0
+
+
+POOLS: Final = Pools()
+
+
+@contextmanager
+def _pool() -> Iterator[None]:
+    POOLS.depth += 1
+    try:
+        yield
+    finally:
+        POOLS.depth -= 1
+
+
+def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a framework that wants a pool on every thread but the main one."""
+
+    def call(*given: Any) -> Any:
+        main = threading.current_thread() is threading.main_thread()
+        assert main or POOLS.depth, f"{function.__name__} without an autorelease pool"
+        return function(*given)
+
+    return call
+
+
+class Running:
+    """An NSRunningApplication: what varies is as it was when the object was made.
+
+    It would change with the next turn of the main run loop, which there is none of here.
+    """
+
+    def __init__(self, mac: Any, app: UiApp) -> None:
         self._mac = mac
         self._app = app
 
@@ -35,23 +68,25 @@ class Running:
         return self._app.frontmost
 
     def isTerminated(self) -> bool:  # noqa: N802
-        return not self._mac.bridge.alive(self._app)
+        return False
 
     def launchDate(self) -> Any:  # noqa: N802
         return types.SimpleNamespace(timeIntervalSince1970=lambda: self._app.started)
 
     def activateWithOptions_(self, _options: int) -> bool:  # noqa: N802
+        self._mac.activated(self._app.pid)
         return True
 
 
 @contextmanager
-def installed(mac: Mac) -> Iterator[None]:
+def installed(mac: Any) -> Iterator[None]:
     """Put the look-alikes in the place of the frameworks, for imports inside the block."""
     names = ("HIServices", "AppKit", "Quartz", "CoreFoundation", "objc")
     held = {name: sys.modules.get(name) for name in names}
     for name in names[:4]:
         sys.modules[name] = _module(name, mac)
     objc = types.ModuleType("objc")
+    objc.autorelease_pool = _pool  # type: ignore[attr-defined]
     objc.callbackFor = lambda _function: lambda callback: callback  # type: ignore[attr-defined]
     sys.modules["objc"] = objc
     ours = [name for name in sys.modules if name.startswith("iac_accessibility.macos")]
@@ -69,31 +104,48 @@ def installed(mac: Mac) -> Iterator[None]:
                 sys.modules[name] = module
 
 
-def _module(name: str, mac: Mac) -> types.ModuleType:
+def _module(name: str, mac: Any) -> types.ModuleType:
     framework = mac.frameworks[name]
     module = types.ModuleType(name)
     for key, value in framework.values.items():
         setattr(module, key, value)
     for function in framework.functions:
-        if hasattr(Mac, function):
-            setattr(module, function, contracted(framework, function, getattr(mac, function)))
+        if hasattr(mac, function):
+            setattr(
+                module, function, _checked(contracted(framework, function, getattr(mac, function)))
+            )
     if name == "HIServices":
         # Written in C inside PyObjC, so that the metadata has no shape for it.
+        module.AXValueCreate = mac.AXValueCreate  # type: ignore[attr-defined]
         module.AXValueGetValue = mac.AXValueGetValue  # type: ignore[attr-defined]
         module.AXValueRef = AXValueRef  # type: ignore[attr-defined]
+        module.kAXTrustedCheckOptionPrompt = "AXTrustedCheckOptionPrompt"  # type: ignore[attr-defined]
     elif name == "CoreFoundation":
         module.kCFRunLoopDefaultMode = "kCFRunLoopDefaultMode"  # type: ignore[attr-defined]
+    elif name == "Quartz":
+        for key in ("OwnerPID", "Number", "Layer", "Name", "Bounds"):
+            setattr(module, f"kCGWindow{key}", f"kCGWindow{key}")
     elif name == "AppKit":
         _appkit(module, mac)
     return module
 
 
-def _appkit(module: Any, mac: Mac) -> None:
+def _appkit(module: Any, mac: Any) -> None:
+    # Both the list and what it holds stand still.
+    listed: list[Running] = []
+
+    def everything() -> list[Running]:
+        if not listed:
+            listed.extend(Running(mac, app) for app in mac.apps())
+        return listed
+
     def by_pid(pid: int) -> Running | None:
-        return next((Running(mac, app) for app in mac.apps() if app.pid == pid), None)
+        known = next((one for one in listed if one.processIdentifier() == pid), None)
+        app = next((app for app in mac.apps() if app.pid == pid), None)
+        return (known or Running(mac, app)) if app else None
 
     workspace = types.SimpleNamespace(
-        runningApplications=lambda: [Running(mac, app) for app in mac.apps()],
+        runningApplications=everything,
         URLForApplicationWithBundleIdentifier_=lambda name: (
             "file:///Applications/Safari.app" if name == "com.apple.Safari" else None
         ),

@@ -6,8 +6,10 @@ from typing import Any
 
 from iac_accessibility.model import (
     ChangeKind,
+    Frame,
     Gone,
     Handle,
+    Picture,
     Scalar,
     Settable,
     Silent,
@@ -104,6 +106,20 @@ class Memory:
 
     def focused(self, app: UiApp, timeout: float) -> Handle | None:
         return None
+
+    def children(
+        self, handle: Handle, start: int, most: int, timeout: float
+    ) -> tuple[list[Handle], int]:
+        every = self.one(handle, timeout).children
+        return list(every[start : start + most]), len(every)
+
+    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+        value = str(self.one(handle, timeout).value)
+        return value[start : start + most], len(value)
+
+    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:
+        size = (int(frame.width), int(frame.height))
+        return Picture(size, bytes((200, 150, 100, 0)) * (size[0] * size[1]), "BGRX", frame)
 
     def settable(self, handle: Handle, timeout: float) -> Settable:
         return self.takes

@@ -26,7 +26,7 @@ def raised(does: Callable[[], object]) -> Facts:
 
 def act(user: User, path: str, action: str = "press") -> Facts:
     """Return how an action fails."""
-    return user.fails("perform_action", element_path=path, action=action)
+    return user.fails("perform_action", element=path, action=action)
 
 
 def ambiguous(user: User, start: Any) -> Facts:
@@ -61,11 +61,11 @@ def rose(user: User, _start: Any) -> Facts:
     plan = prepare(
         user.toolset,
         "perform_action",
-        {"app": user.app.pid, "element_path": path, "action": "press"},
+        {"app": user.app.pid, "element": path, "action": "press"},
     )
     assert plan.facts.level == "MODIFY"
     check = user.path(title="Prefer Cancel")
-    assert user("set_value", element_path=check, value=True)["success"]
+    assert user("set_value", element=check, value=True)["success"]
     facts = raised(lambda: perform(plan))
     assert user.sees("Sure?")
     return facts
@@ -77,11 +77,11 @@ def no_menu_bar(_user: User, start: Any) -> Facts:
 
 
 def not_settable(user: User, _start: Any) -> Facts:
-    return user.fails("set_value", element_path=user.path(title="count 0"), value="x")
+    return user.fails("set_value", element=user.path(title="count 0"), value="x")
 
 
 def bad_value(user: User, _start: Any) -> Facts:
-    return user.fails("set_value", element_path=user.path(role="slider"), value="big")
+    return user.fails("set_value", element=user.path(role="slider"), value="big")
 
 
 CASES: dict[tuple[str, str], Case] = {

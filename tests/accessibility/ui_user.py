@@ -47,7 +47,7 @@ class User:
     def press(self, title: str) -> dict[str, Any]:
         """Press the button of that title."""
         path = self.path(title=title, role="button")
-        return self("perform_action", element_path=path, action="press")
+        return self("perform_action", element=path, action="press")
 
     def sees(self, title: str) -> bool:
         """Say whether an element of that title is there."""

@@ -113,7 +113,7 @@ def test_tools_of_scripts_and_interfaces_are_found_and_called_through_their_door
             "click the Close button in Preview",
             "perform_action",
             app="Preview",
-            element_path="window[0]",
+            element="window[0]",
             action="press",
         )
         assert (row["level"], row["call_with"]) == ("MODIFY to DANGEROUS", "write_tool")

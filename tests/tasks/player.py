@@ -79,9 +79,8 @@ def _moved(value: Any, by: timedelta) -> Any:
     return [_moved(part, by) for part in value] if isinstance(value, list) else value
 
 
-async def play(task: Mapping[str, Any], target: Any, state: Path) -> Played:
-    """Play a task on a server whose simulated apps keep their state in a file."""
-    played = Played(task["words"])
+def agreeing(played: Played) -> dict[str, Any]:
+    """Return what makes a client of somebody who says yes once to whatever is asked; it counts."""
 
     async def person(_context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         played.questions += 1
@@ -90,7 +89,29 @@ async def play(task: Mapping[str, Any], target: Any, state: Path) -> Played:
         once = next((one for one in choices if "once" in one.lower()), choices[-1])
         return types.ElicitResult(action="accept", content={key: once})
 
-    able: dict[str, Any] = {"elicitation_callback": person}
+    return {"elicitation_callback": person}
+
+
+def counted(played: Played, arguments: Mapping[str, Any], result: types.CallToolResult) -> str:
+    """Count a call and what it took; return its text. A picture takes a token for 750 pixels."""
+    text = "".join(getattr(part, "text", "") for part in result.content)
+    shown = result.structured_content or {}
+    images = sum(part.type == "image" for part in result.content)
+    played.calls += 1
+    played.tokens += (len(json.dumps(arguments)) + len(text.encode())) // 4
+    played.tokens += images * shown.get("width", 0) * shown.get("height", 0) // 750
+    if result.is_error:
+        facts = json.loads(text)
+        played.errors.append(facts["type"])
+        played.said.append(facts["message"])
+    return text
+
+
+async def play(task: Mapping[str, Any], target: Any, state: Path) -> Played:
+    """Play a task on a server whose simulated apps keep their state in a file."""
+    played = Played(task["words"])
+
+    able = agreeing(played)
     async with Client(target, **able) as client:
         seen = " ".join(tool.name for tool in (await client.list_tools()).tools)
         answers: list[Any] = []
@@ -101,15 +122,10 @@ async def play(task: Mapping[str, Any], target: Any, state: Path) -> Played:
             if not re.search(rf"\b{name}\b", seen):
                 played.wrong.append(f"no answer before named {name}")
             result = await client.call_tool(tool, arguments)
-            text = "".join(getattr(part, "text", "") for part in result.content)
+            text = counted(played, arguments, result)
             seen += text
-            played.calls += 1
-            played.tokens += (len(json.dumps(arguments)) + len(text)) // 4
             if result.is_error:
-                facts = json.loads(text)
-                played.errors.append(facts["type"])
-                played.said.append(facts["message"])
-                answers.append(facts)
+                answers.append(json.loads(text))
             else:
                 found = result.structured_content or {}
                 answers.append(found.get("result", found))

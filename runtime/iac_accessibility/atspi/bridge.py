@@ -6,13 +6,15 @@ from typing import Any, Final
 
 from iac_accessibility.atspi.apps import APPS, REGISTRY, identity, is_installed, listed, started
 from iac_accessibility.atspi.events import AtspiWatch
-from iac_accessibility.atspi.items import ATSPI, PROPERTIES, bit, bits_of
+from iac_accessibility.atspi.items import ATSPI, NO_NODE, PROPERTIES, bit, bits_of, text_of
 from iac_accessibility.atspi.reading import AtspiReader, get, method, named, snapshot
 from iac_accessibility.atspi.wire import BusCall, Pool
 from iac_accessibility.model import (
     ActionFailed,
     ChangeKind,
+    Frame,
     Handle,
+    Picture,
     Settable,
     Silent,
     UiApp,
@@ -173,6 +175,35 @@ class AtspiBridge:
             level = [handle for handle in below if handle not in seen]
             seen.update(level)
         return found
+
+    def children(
+        self, handle: Handle, start: int, most: int, timeout: float
+    ) -> tuple[list[Handle], int]:
+        """Return children from a number on, one call each: a long list of all takes seconds."""
+        (count,) = self._bus.call(get(handle, "Accessible", "ChildCount"), timeout)
+        total = max(int(count[1]), 0)
+        places = range(start, min(start + most, total))
+        calls = [method(handle, "Accessible", "GetChildAtIndex", "i", at) for at in places]
+        answers = self._bus.calls(calls, timeout)
+        found = [tuple(one[0]) for one in answers if not isinstance(one, UiFault)]
+        return [ref for ref in found if ref[1] != NO_NODE], total
+
+    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+        """Return a part of a text; Qt hands out nothing where more is asked for than there is."""
+        (count,) = self._bus.call(get(handle, "Text", "CharacterCount"), timeout)
+        total = max(int(count[1]), 0)
+        end = min(start + most, total)
+        if start >= end:
+            return "", total
+        (text,) = self._bus.call(method(handle, "Text", "GetText", "ii", start, end), timeout)
+        return text_of(text, most), total
+
+    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:  # noqa: ARG002
+        """Return what the X server shows there; it answers at once."""
+        # Needed for pictures only, and not light.
+        from iac_accessibility.atspi.picture import grab
+
+        return grab(app.pid, frame)
 
     def settable(self, handle: Handle, timeout: float) -> Settable:
         """Return what the element takes, by the interfaces that it has."""

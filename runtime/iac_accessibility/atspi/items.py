@@ -88,7 +88,13 @@ IDENTIFIER: Final = Want.IDENTIFIER.value
 FRAME: Final = Want.FRAME.value
 ACTIONS: Final = Want.ACTIONS.value
 DESCRIPTION: Final = Want.DESCRIPTION.value
-_NO_NODE: Final = "/org/a11y/atspi/null"
+LABEL: Final = Want.LABEL.value
+LABELLED_BY: Final = 2
+"""Number of the relation (AtspiRelationType)."""
+
+_SAYING: Final = ("placeholder-text", "placeholder", "help", "title")
+"""Attributes that stand for a title, in this order."""
+NO_NODE: Final = "/org/a11y/atspi/null"
 
 
 class ElementItem(NamedTuple):
@@ -157,6 +163,7 @@ def node_of(
         cleaned(item.description) if want & DESCRIPTION else "",
         Frame(*map(float, frame[0])) if frame else None,
         tuple(dict.fromkeys(action_name(name) for name in actions[0] if name)) if actions else (),
+        label_of(item, got) if "relations" in got else "",
     )
 
 
@@ -180,17 +187,31 @@ def _value(role: str, item: ElementItem, want: int, got: Mapping[str, list[Answe
     if number := first_body(got.get("number")):
         return float(number[0][1])
     if text := first_body(got.get("text")):
-        return cleaned(str(text[0]).replace("\ufffc", ""), VALUE_LIMIT)
+        return text_of(text[0])
     return None
+
+
+def text_of(text: object, limit: int = VALUE_LIMIT) -> str:
+    """Return a text without the places where elements are embedded in it."""
+    return cleaned(str(text).replace("\ufffc", ""), limit)
 
 
 def _children(item: ElementItem, got: Mapping[str, list[Answer]]) -> tuple[Handle, ...]:
     if item.children is not None:
         return item.children
     if whole := first_body(got.get("children")):
-        return tuple(ref for ref in whole[0] if ref[1] != _NO_NODE)
+        return tuple(ref for ref in whole[0] if ref[1] != NO_NODE)
     each = [answer for answer in got.get("each", ()) if not isinstance(answer, UiFault)]
-    return tuple(answer[0] for answer in each if answer[0][1] != _NO_NODE)
+    return tuple(answer[0] for answer in each if answer[0][1] != NO_NODE)
+
+
+def label_of(item: ElementItem, got: Mapping[str, list[Answer]]) -> str:
+    """Return what stands for a title where no other element labels this one."""
+    held = first_body(got.get("attributes"))
+    attributes = dict(held[0]) if held else {}
+    said = first_body(got.get("said"))
+    words = [*(attributes.get(key, "") for key in _SAYING), said[0][1] if said else ""]
+    return cleaned(next(filter(None, words), item.description))
 
 
 def first_body(answers: list[Answer] | None) -> tuple[Any, ...] | None:

@@ -18,20 +18,33 @@ from iac_accessibility.atspi.items import (
     DESCRIPTION,
     FRAME,
     IDENTIFIER,
+    LABEL,
+    LABELLED_BY,
     PROPERTIES,
     VALUE,
     Answer,
     ElementItem,
+    bit,
     bits_of,
     first_body,
     item_of,
     kind_of,
     node_of,
+    text_of,
     variant,
 )
 from iac_accessibility.atspi.wire import BusCall, Pool
-from iac_accessibility.model import VALUE_LIMIT, Handle, Silent, UiFault, UiNode, Want, cleaned
-from iac_accessibility.paths import TEXT_ROLES
+from iac_accessibility.model import (
+    VALUE_LIMIT,
+    Handle,
+    Scalar,
+    Silent,
+    UiFault,
+    UiNode,
+    Want,
+    cleaned,
+)
+from iac_accessibility.paths import BOOLEAN_ROLES, TEXT_ROLES
 
 CHILD_LIMIT: Final = 2_000
 """Children of one element that are read; a table of a million rows answers with its first."""
@@ -39,7 +52,10 @@ CHILD_LIMIT: Final = 2_000
 _NUMERIC: Final = frozenset(
     ("slider", "incrementor", "progress_indicator", "scroll_bar", "level_bar", "dial", "rating")
 )
-_NOT_HELD: Final = IDENTIFIER | FRAME | ACTIONS
+_NOT_HELD: Final = IDENTIFIER | FRAME | ACTIONS | LABEL
+_LABELLED: Final = TEXT_ROLES | BOOLEAN_ROLES | _NUMERIC | {"button", "link", "image", "icon"}
+_OPTIONS: Final = 100
+"""Most options of a combo box among which the selected one is looked for."""
 
 
 def method(handle: Any, interface: str, member: str, signature: str = "", *body: Any) -> BusCall:
@@ -200,10 +216,87 @@ class AtspiReader:
         end = time.monotonic() + timeout
         answers = iter(self._pool.calls(calls, timeout))
         nodes: list[UiNode | UiFault] = []
-        for handle, item, more in zip(handles, items, asked, strict=True):
+        relations: dict[int, list[Answer]] = {}
+        for at, (handle, item, more) in enumerate(zip(handles, items, asked, strict=True)):
             got = {what: [next(answers) for _ in questions] for what, questions in more.items()}
             nodes.append(self._complete(handle, item, want, got, end))
+            if "relations" in got:
+                relations[at] = got["relations"]
+        if relations:
+            self._label(nodes, relations, end)
+        if want & VALUE:
+            self._fill(nodes, end)
         return nodes
+
+    def _label(
+        self,
+        nodes: list[UiNode | UiFault],
+        relations: Mapping[int, list[Answer]],
+        end: float,
+    ) -> None:
+        """Put in what the elements that label these are called."""
+        named = [
+            (at, target)
+            for at, answers in relations.items()
+            if (body := first_body(answers))
+            for kind, targets in body[0]
+            if kind == LABELLED_BY
+            for target in targets[:1]
+        ]
+        calls = [get(target, "Accessible", "Name") for _, target in named]
+        answers = self._pool.calls(calls, max(end - time.monotonic(), 0.05))
+        for (at, _), answer in zip(named, answers, strict=True):
+            node = nodes[at]
+            if isinstance(node, UiNode) and (name := cleaned(variant(answer, ""))):
+                nodes[at] = node._replace(label=name)
+
+    def _fill(self, nodes: list[UiNode | UiFault], end: float) -> None:
+        """Put in the values that take a further round.
+
+        Qt hands out no text at all where more is asked for than there is; a list of options shows
+        its value by the option that is selected, one or two levels below (Chromium).
+        """
+        empty = {
+            at: node
+            for at, node in enumerate(nodes)
+            if isinstance(node, UiNode) and node.value == "" and node.role in TEXT_ROLES
+        }
+        if not empty:
+            return
+        counts = self._pool.calls(
+            [get(node.handle, "Text", "CharacterCount") for node in empty.values()],
+            max(end - time.monotonic(), 0.05),
+        )
+        for (at, node), answer in zip(empty.items(), counts, strict=True):
+            left = max(end - time.monotonic(), 0.05)
+            value: Scalar = None
+            if node.role == "combo_box":
+                value = self._selected(node, left)
+            elif count := min(int(variant(answer, 0)), VALUE_LIMIT):
+                (text,) = self._pool.calls(
+                    [method(node.handle, "Text", "GetText", "ii", 0, count)], left
+                )
+                value = None if isinstance(text, UiFault) else text_of(text[0])
+            if value:
+                nodes[at] = node._replace(value=value)
+
+    def _selected(self, node: UiNode, seconds: float) -> str | None:
+        """Return the title of the option that is selected in a combo box."""
+        end = time.monotonic() + seconds
+        level: Sequence[Handle] = [node.handle]
+        for _ in range(3):
+            left = max(end - time.monotonic(), 0.05)
+            lists = self._pool.calls(
+                [method(one, "Accessible", "GetChildren") for one in level], left
+            )
+            level = [
+                tuple(ref) for body in lists if not isinstance(body, UiFault) for ref in body[0]
+            ]
+            level = level[:_OPTIONS]
+            for one in self._first(level, 0, max(end - time.monotonic(), 0.05)):
+                if isinstance(one, ElementItem) and bit(one.states, "selected"):
+                    return cleaned(one.name)
+        return None
 
     def _complete(
         self,
@@ -257,8 +350,13 @@ def _more(handle: Handle, item: ElementItem, want: int) -> Iterator[tuple[str, l
         else:
             calls = (("Accessible", "GetChildAtIndex", "i", at) for at in range(CHILD_LIMIT))
             yield "each", [method(handle, *call) for call in calls]
-    for what, call in _details(handle, *kind_of(item), want):
+    role, editable = kind_of(item)
+    for what, call in _details(handle, role, editable, want):
         yield what, [call]
+    if want & LABEL and not item.name and (role in _LABELLED or editable):
+        yield "relations", [method(handle, "Accessible", "GetRelationSet")]
+        yield "attributes", [method(handle, "Accessible", "GetAttributes")]
+        yield "said", [get(handle, "Accessible", "Description")]
 
 
 def _details(handle: Handle, role: str, editable: bool, want: int) -> Iterator[tuple[str, BusCall]]:

@@ -6,25 +6,38 @@ meant; a key event holds at most 20 UTF-16 units of text.
 Source: Quartz Event Services, CGEvent.h.
 """
 
-import os
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from iac_accessibility.macos.frameworks import AppKit, Quartz, attribute, many, raised, timed
+from iac_accessibility.macos import workspace
+from iac_accessibility.macos.frameworks import (
+    AppKit,
+    CoreFoundation,
+    Quartz,
+    attribute,
+    many,
+    pooled,
+    raised,
+    timed,
+)
 from iac_accessibility.macos.frameworks import HIServices as Ax
 from iac_accessibility.macos.observer import MacWatch
-from iac_accessibility.macos.reading import MacReader
+from iac_accessibility.macos.reading import MacReader, children_of
 from iac_accessibility.model import (
     ActionFailed,
     ChangeKind,
     Denied,
+    Frame,
     Gone,
     Handle,
+    Picture,
     Settable,
     Silent,
     UiApp,
+    UiFault,
     Unsupported,
     Want,
     cleaned,
@@ -78,76 +91,81 @@ def _parts(text: str) -> list[str]:
     return [*parts, part] if part else parts
 
 
-def _launched(app: Any) -> float:
-    date = app.launchDate()
-    return 0.0 if date is None else float(date.timeIntervalSince1970())
-
-
 class MacBridge:
     """Apps of this Mac."""
 
-    free = Want.IDENTIFIER
+    free = Want.IDENTIFIER | Want.VALUE
+    # A static text is called by its value.
 
     def __init__(self) -> None:
         # On the system-wide element it is the default of this process; macOS would wait 6 s.
         timed(Ax.AXUIElementCreateSystemWide(), _DEFAULT_SECONDS)
+        self._prompted = False
+        self._woken: dict[int, UiApp] = {}
 
+    @pooled
     def close(self) -> None:
-        """Nothing is held."""
+        """Switch back what was switched on in apps that still run."""
+        for app in self._woken.values():
+            if workspace.alive(app):
+                element = timed(Ax.AXUIElementCreateApplication(app.pid), _DEFAULT_SECONDS)
+                Ax.AXUIElementSetAttributeValue(element, _ENHANCED, False)
+        self._woken.clear()
 
+    @pooled
     def apps(self, timeout: float) -> list[UiApp]:  # noqa: ARG002 (the workspace answers at once)
         """Return the apps with an interface: those in the Dock, and those of the menu bar."""
-        found: list[UiApp] = []
-        for app in AppKit.NSWorkspace.sharedWorkspace().runningApplications():
-            if app.activationPolicy() == AppKit.NSApplicationActivationPolicyProhibited:
-                continue
-            pid = int(app.processIdentifier())
-            if pid <= 0 or pid == os.getpid():
-                continue
-            identifier = str(app.bundleIdentifier() or "")
-            name = cleaned(app.localizedName()) or identifier or str(pid)
-            found.append(UiApp(pid, name, identifier, _launched(app), bool(app.isActive())))
-        return found
+        return workspace.running()
 
+    @pooled
     def installed(self, name: str) -> bool:
         """Say whether an app of that bundle id, or in a usual folder under that name, is there."""
-        workspace = AppKit.NSWorkspace.sharedWorkspace()
-        if workspace.URLForApplicationWithBundleIdentifier_(name) is not None:
+        shared = AppKit.NSWorkspace.sharedWorkspace()
+        if shared.URLForApplicationWithBundleIdentifier_(name) is not None:
             return True
         if "/" in name:
             return False
         folders = [*map(Path, _FOLDERS), Path.home() / "Applications"]
         return any((folder / f"{name}.app").exists() for folder in folders)
 
+    @pooled
     def alive(self, app: UiApp) -> bool:
         """Say whether the process runs and is the one that was launched then."""
-        try:
-            os.kill(app.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            pass
-        cls = AppKit.NSRunningApplication
-        found = cls.runningApplicationWithProcessIdentifier_(app.pid)
-        return found is not None and not found.isTerminated() and _launched(found) == app.started
+        return workspace.alive(app)
 
+    @pooled
     def root(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, having asked it for its role: that shows permission."""
         element: Handle = Ax.AXUIElementCreateApplication(app.pid)
         try:
             attribute(timed(element, timeout), Ax.kAXRoleAttribute)
         except Silent:
-            if not Ax.AXIsProcessTrusted():
-                raise Denied("this process is not trusted") from None
+            self._check_trusted()
+            raise
+        except Denied:
+            self._check_trusted()
             raise
         except Unsupported as fault:
             raise Gone(str(fault)) from None
         return element
 
+    def _check_trusted(self) -> None:
+        """Raise if this process is not trusted; macOS puts its own question about it up once.
+
+        Source: AXUIElement.h, AXIsProcessTrustedWithOptions.
+        """
+        if Ax.AXIsProcessTrusted():
+            return
+        if not self._prompted:
+            self._prompted = True
+            Ax.AXIsProcessTrustedWithOptions({Ax.kAXTrustedCheckOptionPrompt: True})
+        raise Denied("this process is not trusted")
+
     def reader(self, app: UiApp, *, whole: bool, timeout: float) -> MacReader:  # noqa: ARG002
         """Return a reader; macOS has nothing to read in bulk but an element's attributes."""
         return MacReader()
 
+    @pooled
     def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:  # noqa: ARG002
         """Return the way from the window to the element."""
         end = time.monotonic() + timeout
@@ -163,6 +181,7 @@ class MacBridge:
             way.append(parent)
         return way[::-1]
 
+    @pooled
     def focused(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
         element = timed(Ax.AXUIElementCreateApplication(app.pid), timeout)
@@ -172,6 +191,15 @@ class MacBridge:
             return None
         return found
 
+    @pooled
+    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:
+        """Return what the window server shows of the window that holds a frame."""
+        # Needed for pictures only.
+        from iac_accessibility.macos.picture import grab
+
+        return grab(app.pid, frame, timeout)
+
+    @pooled
     def settable(self, handle: Handle, timeout: float) -> Settable:
         """Return what the element takes: what its value is now says the kind."""
         element = timed(handle, timeout)
@@ -195,14 +223,51 @@ class MacBridge:
             return Settable("number", _number(low), _number(high))
         return Settable("text")
 
+    @pooled
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:
-        """Say whether the element is the window's default button."""
-        try:
-            found = attribute(timed(window, timeout), Ax.kAXDefaultButtonAttribute)
-        except Unsupported:
-            return False
-        return bool(found == handle)
+        """Say whether the element is the default button of what holds it: a sheet, its window.
 
+        A sheet is an element inside its window, and has a default button of its own.
+        """
+        element = timed(handle, timeout)
+        holders = [window]
+        with suppress(Unsupported):
+            holders.insert(0, attribute(element, Ax.kAXTopLevelUIElementAttribute))
+        for holder in dict.fromkeys(holders):
+            with suppress(Unsupported):
+                return bool(
+                    attribute(timed(holder, timeout), Ax.kAXDefaultButtonAttribute) == handle
+                )
+        return False
+
+    @pooled
+    def children(
+        self, handle: Handle, start: int, most: int, timeout: float
+    ) -> tuple[list[Handle], int]:
+        """Return children from a number on, in one exchange."""
+        found, total = children_of(timed(handle, timeout), start, most)
+        return list(found), total
+
+    @pooled
+    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+        """Return a part of a text, by its range; of an element without ranges, of its value."""
+        element = timed(handle, timeout)
+        try:
+            total = int(attribute(element, Ax.kAXNumberOfCharactersAttribute))
+        except Unsupported:
+            value = attribute(element, Ax.kAXValueAttribute)
+            whole = value if isinstance(value, str) else ""
+            return cleaned(whole[start : start + most], most), len(whole)
+        count = min(most, total - start)
+        if count <= 0:
+            return "", total
+        part = Ax.AXValueCreate(Ax.kAXValueTypeCFRange, CoreFoundation.CFRangeMake(start, count))
+        name = Ax.kAXStringForRangeParameterizedAttribute
+        error, text = Ax.AXUIElementCopyParameterizedAttributeValue(element, name, part, None)
+        raised(error)
+        return cleaned(text, most), total
+
+    @pooled
     def perform(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out an action."""
         element = timed(handle, timeout)
@@ -214,19 +279,18 @@ class MacBridge:
                 return
         raise Unsupported(f"no action {action}")
 
+    @pooled
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
         """Set the value."""
         element = timed(handle, timeout)
         raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXValueAttribute, value))
 
+    @pooled
     def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:
         """Bring the app to the front, focus the element, check that, and type."""
         end = time.monotonic() + timeout
         element = timed(handle, timeout)
-        found = AppKit.NSRunningApplication.runningApplicationWithProcessIdentifier_(app.pid)
-        if found is None:
-            raise Gone("the app has ended")
-        found.activateWithOptions_(AppKit.NSApplicationActivateIgnoringOtherApps)
+        workspace.activate(app, timeout)
         raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXFocusedAttribute, True))
         while not attribute(element, Ax.kAXFocusedAttribute):
             if time.monotonic() > end:
@@ -239,15 +303,24 @@ class MacBridge:
         """Begin to collect changes in the app."""
         return MacWatch(app, kinds)
 
+    @pooled
     def request_tree(self, app: UiApp) -> str:
         """Switch on what Electron and Chromium listen to; they may answer with an error and do it.
 
-        Users report that an app woken so reacts more slowly to typing.
+        Users report that an app woken so reacts more slowly to typing, and that its windows move
+        with an animation (Hammerspoon #3836), so the second switch is put back in the end if it
+        was off.
         """
         element = timed(Ax.AXUIElementCreateApplication(app.pid), _DEFAULT_SECONDS)
+        try:
+            before = bool(attribute(element, _ENHANCED))
+        except UiFault:
+            before = False
         answers = [
             Ax.AXUIElementSetAttributeValue(element, name, True) for name in (_MANUAL, _ENHANCED)
         ]
+        if not before:
+            self._woken[app.pid] = app
         took = any(answer == Ax.kAXErrorSuccess for answer in answers)
         sure = "" if took else " (it did not confirm)"
         return f"{app.name} builds its tree on demand, so it was asked for it{sure}"

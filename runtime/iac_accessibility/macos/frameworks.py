@@ -6,9 +6,10 @@ that answer with objects) is a list in that test.
 Source: HIServices, AXError.h and AXUIElement.h. Only a Mac can confirm how apps use the numbers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 from iac_accessibility.model import ActionFailed, Denied, Gone, Silent, UiFault, Unsupported
 
@@ -17,6 +18,24 @@ CoreFoundation: Final[Any] = import_module("CoreFoundation")
 HIServices: Final[Any] = import_module("HIServices")
 Quartz: Final[Any] = import_module("Quartz")
 objc: Final[Any] = import_module("objc")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def pooled(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function inside an autorelease pool.
+
+    Only the main thread of an app has one by itself; without, what is handed out on a thread of
+    ours stays until the thread ends. Source: Apple, "Using Autorelease Pool Blocks", Threads.
+    """
+
+    @wraps(function)
+    def call(*given: P.args, **named: P.kwargs) -> R:
+        with objc.autorelease_pool():
+            return function(*given, **named)
+
+    return call
 
 
 _FAULTS: Final[dict[int, type[UiFault]]] = {

@@ -7,11 +7,19 @@ run loop that is not the main one, only a Mac can confirm.
 import threading
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any, Final
 
 from iac_accessibility.bridge import Inbox
-from iac_accessibility.macos.frameworks import CoreFoundation, HIServices, fault_of, objc
-from iac_accessibility.model import ChangeKind, UiApp, UiEvent
+from iac_accessibility.macos.frameworks import (
+    CoreFoundation,
+    HIServices,
+    attribute,
+    fault_of,
+    objc,
+    pooled,
+)
+from iac_accessibility.model import ChangeKind, UiApp, UiEvent, UiFault
 
 _NOTIFICATIONS: Final[dict[str, ChangeKind]] = {
     HIServices.kAXValueChangedNotification: "value_changed",
@@ -51,13 +59,10 @@ class MacWatch(Inbox):
         self._thread.start()
 
     def _wanted(self) -> list[str]:
-        names = [name for name, kind in _NOTIFICATIONS.items() if kind in self._kinds]
-        # The end of a window is told as the end of an element.
-        destroyed = HIServices.kAXUIElementDestroyedNotification
-        if "window_closed" in self._kinds and destroyed not in names:
-            names.append(destroyed)
-        return names
+        kinds = self._kinds | ({"window_created"} if "window_closed" in self._kinds else set())
+        return [name for name, kind in _NOTIFICATIONS.items() if kind in kinds]
 
+    @pooled
     def _run(self) -> None:
         loop = CoreFoundation.CFRunLoopGetCurrent()
         mode = CoreFoundation.kCFRunLoopDefaultMode
@@ -66,14 +71,28 @@ class MacWatch(Inbox):
         for name in self._wanted():
             # What an app does not tell of is simply not heard of.
             HIServices.AXObserverAddNotification(self._observer, self._element, name, None)
+        if "window_closed" in self._kinds:
+            with suppress(UiFault):
+                for window in attribute(self._element, HIServices.kAXWindowsAttribute) or ():
+                    self._follow(window)
         while not self.closed:
-            CoreFoundation.CFRunLoopRunInMode(mode, _STEP, False)
+            self._turn(mode)
         CoreFoundation.CFRunLoopRemoveSource(loop, source, mode)
+
+    @pooled
+    def _turn(self, mode: str) -> None:
+        CoreFoundation.CFRunLoopRunInMode(mode, _STEP, False)
+
+    def _follow(self, window: Any) -> None:
+        """Hear of the end of a window: an element's end is told to who asked that element."""
+        self._windows.add(window)
+        name = HIServices.kAXUIElementDestroyedNotification
+        HIServices.AXObserverAddNotification(self._observer, window, name, None)
 
     def _heard(self, _observer: Any, element: Any, notification: str, _refcon: Any) -> None:
         kind = _NOTIFICATIONS[notification]
-        if kind == "window_created":
-            self._windows.add(element)
+        if kind == "window_created" and "window_closed" in self._kinds:
+            self._follow(element)
         elif kind == "element_destroyed" and element in self._windows:
             self._windows.discard(element)
             kind = "window_closed"

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.macos.frameworks import many, raised, timed
+from iac_accessibility.macos.frameworks import many, pooled, raised, timed
 from iac_accessibility.model import (
     VALUE_LIMIT,
+    ActionFailed,
     Frame,
     Handle,
     Scalar,
@@ -56,6 +57,15 @@ _SUBROLES: Final = {
     Ax.kAXToggleSubrole: "toggle_button",
     Ax.kAXSwitchSubrole: "switch",
 }
+_SAYING: Final = (
+    Ax.kAXTitleUIElementAttribute,
+    Ax.kAXPlaceholderValueAttribute,
+    Ax.kAXHelpAttribute,
+    Ax.kAXRoleDescriptionAttribute,
+)
+"""What stands for a title, in this order; a close button is told from others by the last only."""
+
+_UNKNOWN: Final = -1
 _EDITABLE: Final = frozenset(("text_field", "text_area", "search_field", "secure_text_field"))
 _APPLICATION: Final = "application"
 
@@ -63,6 +73,7 @@ _APPLICATION: Final = "application"
 class MacReader:
     """Reads elements one by one, each within what is left of the time."""
 
+    @pooled
     def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:
         """Return one node or fault per handle; those that were not reached are silent."""
         end = time.monotonic() + timeout
@@ -85,6 +96,8 @@ def _node(element: Any, want: Want) -> UiNode:
         names.append(Ax.kAXValueAttribute)
     if Want.FRAME in want:
         names += [Ax.kAXPositionAttribute, Ax.kAXSizeAttribute]
+    if Want.LABEL in want:
+        names += _SAYING
     held = dict(zip(names, many(element, names), strict=True))
     role = _SUBROLES.get(held[Ax.kAXSubroleAttribute]) or role_name(
         str(held[Ax.kAXRoleAttribute] or "unknown")
@@ -119,7 +132,21 @@ def _node(element: Any, want: Want) -> UiNode:
         said if title else "",
         _frame(held) if Want.FRAME in want else None,
         _actions(element) if Want.ACTIONS in want else (),
+        "" if title or said or Want.LABEL not in want else _label(held),
     )
+
+
+def _label(held: dict[str, Any]) -> str:
+    """Return what stands for the title of an element that has none."""
+    for name in _SAYING:
+        value = held[name]
+        if name == Ax.kAXTitleUIElementAttribute and value is not None:
+            # A label is a static text: its text is its value.
+            titled = many(value, [Ax.kAXValueAttribute, Ax.kAXTitleAttribute])
+            value = next((one for one in titled if isinstance(one, str) and one), None)
+        if isinstance(value, str) and (found := cleaned(value)):
+            return found
+    return ""
 
 
 def _value(role: str, value: Any) -> Scalar:
@@ -135,34 +162,50 @@ def _value(role: str, value: Any) -> Scalar:
 
 
 def _children(element: Any, role: str) -> tuple[tuple[Handle, ...], int]:
-    if role == _APPLICATION:
-        found = _of_app(element)
-        return found, len(found)
-    name = Ax.kAXChildrenAttribute
-    error, children = Ax.AXUIElementCopyAttributeValues(element, name, 0, CHILD_LIMIT, None)
+    """Return children and how many there are; -1 where the app failed to say (it does at times)."""
     try:
-        raised(error)
+        if role == _APPLICATION:
+            found = _of_app(element)
+            return found, len(found)
+        return children_of(element, 0, CHILD_LIMIT)
     except Unsupported:
         return (), 0
+    except (Silent, ActionFailed):
+        return (), _UNKNOWN
+
+
+def children_of(element: Any, start: int, most: int) -> tuple[tuple[Handle, ...], int]:
+    """Return children from a number on, and how many there are in all.
+
+    Raises:
+        UiFault: It has none, or the app does not say.
+    """
+    name = Ax.kAXChildrenAttribute
+    error, children = Ax.AXUIElementCopyAttributeValues(element, name, start, most, None)
+    raised(error)
     found = tuple(children or ())
-    if len(found) < CHILD_LIMIT:
-        return found, len(found)
+    if len(found) < most:
+        return found, start + len(found)
     error, total = Ax.AXUIElementGetAttributeValueCount(element, name, None)
-    return found, int(total) if error == Ax.kAXErrorSuccess else len(found)
+    return found, int(total) if error == Ax.kAXErrorSuccess else start + len(found)
 
 
 def _of_app(element: Any) -> tuple[Handle, ...]:
-    """Return the app's windows, minimized ones too, and then its menu bar."""
-    windows, bar, rest = many(
+    """Return the app's windows, minimized ones too, then its menu bar, then its menu extras.
+
+    Extras are no children of the app (Hammerspoon #1074).
+    """
+    windows, bar, rest, extras = many(
         element,
         [
             Ax.kAXWindowsAttribute,
             Ax.kAXMenuBarAttribute,
             Ax.kAXChildrenAttribute,
+            Ax.kAXExtrasMenuBarAttribute,
         ],
     )
-    found = [*(windows or ()), *([bar] if bar is not None else ()), *(rest or ())]
-    return tuple(dict.fromkeys(found))
+    bars = [one for one in (bar, extras) if one is not None]
+    return tuple(dict.fromkeys([*(windows or ()), *bars[:1], *(rest or ()), *bars[1:]]))
 
 
 def _frame(held: dict[str, Any]) -> Frame | None:

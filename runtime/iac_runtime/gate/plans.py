@@ -56,14 +56,22 @@ class Call(NamedTuple):
     cancel: Cancellation | None = None
 
 
+class ToolImage(NamedTuple):
+    """A picture beside a result: its bytes, and their media type."""
+
+    data: bytes
+    mime: str = "image/png"
+
+
 class ToolResult(NamedTuple):
     """What came of a plan: a value, what is to be said of it, the whole where it was cut, what was
-    read back of a write or is missing of a read."""
+    read back of a write or is missing of a read, and pictures."""
 
     value: Any
     notes: tuple[str, ...] = ()
     whole: Any = None
     outcome: Outcome | None = None
+    images: tuple[ToolImage, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -157,6 +165,7 @@ class Done:
         source: What let it run: a preset, a line of the policy, a person.
         outcome: Of a write what was read back of it, of a read that something is missing; None
             where there is nothing to say.
+        images: Pictures beside the value.
     """
 
     value: Any
@@ -168,6 +177,7 @@ class Done:
     reasons: tuple[str, ...] = ()
     source: str = ""
     outcome: Outcome | None = None
+    images: tuple[ToolImage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

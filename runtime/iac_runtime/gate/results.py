@@ -248,6 +248,7 @@ def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
         decision.reasons,
         decision.source,
         found.outcome,
+        found.images,
     )
 
 

@@ -9,6 +9,7 @@ person is asked next is the gate's to say; another way needs its word in `APPROV
 `Peer.requester` and its asker in `call_gate`.
 """
 
+import base64
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -25,7 +26,7 @@ from iac_base.errors import (
 )
 from iac_base.text import clean_text, escaped, hidden
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Refused
+from iac_runtime.gate.plans import Asks, Call, Done, Refused, ToolImage
 from iac_runtime.gate.results import clean, structured
 from iac_runtime.policy.effects import Approver, Verdict
 from iac_runtime.policy.permissions import Requester
@@ -103,7 +104,7 @@ def done_result(done: Done) -> Result:
         # As it is asked for (`raw`): what is hidden in it is written out, halves of characters go.
         text = json.dumps(content)
         content = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-    shown = [text_content(text)]
+    shown = [text_content(text), *map(image_content, done.images)]
     return {"_meta": meta, "content": shown, "isError": False, "structuredContent": content}
 
 
@@ -116,6 +117,12 @@ def _error_result(facts: Mapping[str, Any]) -> Result:
 def text_content(text: str) -> dict[str, str]:
     """Return a text as the protocol's content."""
     return {"text": text, "type": "text"}
+
+
+def image_content(image: ToolImage) -> dict[str, str]:
+    """Return a picture as the protocol's content."""
+    data = base64.b64encode(image.data).decode("ascii")
+    return {"data": data, "mimeType": image.mime, "type": "image"}
 
 
 def failure_result(error: Exception) -> Result:

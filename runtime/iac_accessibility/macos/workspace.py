@@ -1,0 +1,116 @@
+"""Which apps run, which is in front, and bringing one there, without a main run loop.
+
+What NSWorkspace and NSRunningApplication say of changing things stays as it was until the main run
+loop turns, which a server's never does (Apple, "NSRunningApplication", Overview). So what changes
+is asked of others: the window server for processes with windows and their order, the
+accessibility interface for the app with the keyboard, the kernel for processes that ended.
+"""
+
+import os
+import time
+from typing import Any, Final
+
+from iac_accessibility.macos.frameworks import AppKit, Quartz, attribute, raised, timed
+from iac_accessibility.macos.frameworks import HIServices as Ax
+from iac_accessibility.model import ActionFailed, Gone, UiApp, UiFault, cleaned
+
+_PROBE: Final = 0.3
+_STEP: Final = 0.02
+
+
+def running() -> list[UiApp]:
+    """Return the apps with an interface: those in the Dock, and those of the menu bar."""
+    workspace = AppKit.NSWorkspace.sharedWorkspace()
+    rows = window_rows(Quartz.kCGWindowListOptionAll)
+    # Apps that were started since the list was made are known by their windows.
+    known = {int(app.processIdentifier()): app for app in workspace.runningApplications()}
+    for pid in dict.fromkeys(int(row[Quartz.kCGWindowOwnerPID]) for row in rows):
+        if pid not in known and (app := _of(pid)) is not None:
+            known[pid] = app
+    front = frontmost()
+    found: list[UiApp] = []
+    for pid, app in known.items():
+        if app.activationPolicy() == AppKit.NSApplicationActivationPolicyProhibited:
+            continue
+        if pid <= 0 or pid == os.getpid() or not is_process(pid):
+            continue
+        identifier = str(app.bundleIdentifier() or "")
+        name = cleaned(app.localizedName()) or identifier or str(pid)
+        found.append(UiApp(pid, name, identifier, launched(app), pid == front))
+    return found
+
+
+def frontmost() -> int:
+    """Return the process that has the keyboard; 0 where nobody says."""
+    everything = timed(Ax.AXUIElementCreateSystemWide(), _PROBE)
+    try:
+        error, pid = Ax.AXUIElementGetPid(
+            attribute(everything, Ax.kAXFocusedApplicationAttribute), None
+        )
+        raised(error)
+        return int(pid)
+    except UiFault:
+        pass
+    # The first window of the ordinary layer is that of the app in front.
+    rows = window_rows(Quartz.kCGWindowListOptionOnScreenOnly)
+    first = (row for row in rows if int(row[Quartz.kCGWindowLayer]) == 0)
+    return next((int(row[Quartz.kCGWindowOwnerPID]) for row in first), 0)
+
+
+def window_rows(option: int) -> list[Any]:
+    """Return what the window server says of windows, the topmost first."""
+    option |= Quartz.kCGWindowListExcludeDesktopElements
+    return list(Quartz.CGWindowListCopyWindowInfo(option, Quartz.kCGNullWindowID) or ())
+
+
+def is_process(pid: int) -> bool:
+    """Say whether a process of that number runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def launched(app: Any) -> float:
+    """Return when an app was launched, in seconds; 0 where the system does not say."""
+    date = app.launchDate()
+    return 0.0 if date is None else float(date.timeIntervalSince1970())
+
+
+def alive(app: UiApp) -> bool:
+    """Say whether the process runs and is the one that was launched then."""
+    found = _of(app.pid) if is_process(app.pid) else None
+    return found is not None and launched(found) == app.started
+
+
+def activate(app: UiApp, timeout: float) -> None:
+    """Bring an app to the front, and wait until it is there.
+
+    Since macOS 14 activating another app is a request that the system may leave unheard, and what
+    the call answers says nothing of it (Apple, "Passing control from one app to another with
+    cooperative activation"), so the app is asked for it itself as well.
+
+    Raises:
+        Gone: It has ended.
+        ActionFailed: It did not come to the front in time.
+    """
+    end = time.monotonic() + timeout
+    found = _of(app.pid)
+    if found is None:
+        raise Gone("the app has ended")
+    if frontmost() == app.pid:
+        return
+    found.activateWithOptions_(0)
+    element = timed(Ax.AXUIElementCreateApplication(app.pid), timeout)
+    Ax.AXUIElementSetAttributeValue(element, Ax.kAXFrontmostAttribute, True)
+    while frontmost() != app.pid:
+        if time.monotonic() > end:
+            raise ActionFailed("macOS did not bring the app to the front")
+        time.sleep(_STEP)
+
+
+def _of(pid: int) -> Any:
+    return AppKit.NSRunningApplication.runningApplicationWithProcessIdentifier_(pid)

@@ -1,0 +1,175 @@
+"""What changed in an app since it was last looked at, for the answer of a tool that acted.
+
+An act is over before what it does is seen, so the app is read until something differs, for a
+short while. Only an app that was read as a whole before is compared; what a call without that
+costs does not change.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from iac_accessibility.apps import UiSession, walk_app
+from iac_accessibility.identity import found_at, row_reader
+from iac_accessibility.model import Handle, UiApp, UiFault, UiNode, Want
+from iac_accessibility.overview import Shape, cost, fit, lines, opened, shapes
+from iac_accessibility.paths import WINDOW_ROLES
+from iac_accessibility.render import line_of_shape
+from iac_accessibility.traverse import Walk, WalkLimits
+from iac_base.errors import ToolError
+
+ROOM: Final = 1_600
+"""Bytes that the changes may take in an answer."""
+
+_WAITS: Final = (0.03, 0.07, 0.15)
+"""Seconds before each look; the last is taken as it is."""
+
+_SLOW: Final = 0.15
+"""Seconds of one look after which there is no other."""
+
+_DEEPEST: Final = 200
+
+
+class Sight(NamedTuple):
+    """An interface as it was: its lines without ids and what they stood under, by element.
+
+    `full` are those that were read in full.
+    """
+
+    said: Mapping[Handle, str]
+    above: Mapping[Handle, Handle]
+    full: frozenset[Handle]
+
+
+def looked(app: UiApp, tops: Sequence[Shape], shown: Sequence[Shape]) -> Sight:
+    """Return what is known of an interface that was read just now."""
+    every = _every(tops)
+    said = {shape.node.handle: _bare(app, shape) for shape in every}
+    above = {child.node.handle: one.node.handle for one in every for child in one.children}
+    return Sight(said, above, frozenset(shape.node.handle for shape in shown))
+
+
+def news(session: UiSession, app: UiApp, seconds: float) -> list[str] | None:
+    """Return what differs from the last look, a line each: `+` new, `~` other, `-` gone.
+
+    None where the app was not looked at as a whole before.
+    """
+    before = session.looks.get((app.pid, app.started))
+    if before is None:
+        return None
+    end = time.monotonic() + seconds
+    found: list[str] = []
+    for wait in _WAITS:
+        if time.monotonic() + wait > end:
+            break
+        time.sleep(wait)
+        began = time.monotonic()
+        try:
+            found = _compared(session, app, before, max(end - began, 0.1))
+        except (UiFault, ToolError):
+            # It is busy or has ended; the act has its own answer.
+            return found
+        if found or time.monotonic() - began > _SLOW:
+            break
+    return found
+
+
+def _compared(session: UiSession, app: UiApp, before: Sight, seconds: float) -> list[str]:
+    want = session.bridge.free
+    seen, _ = walk_app(session, app, want, WalkLimits(seconds, _DEEPEST), whole=True)
+    read = _read_again(session, app, seen, before, seconds)
+    tops = shapes(seen.root.children)
+    now = {shape.node.handle: shape for shape in _every(tops)}
+    parents = {child.node.handle: one for one in now.values() for child in one.children}
+    new = [
+        shape
+        for handle, shape in now.items()
+        if handle not in before.said
+        and (handle not in parents or parents[handle].node.handle in before.said)
+    ]
+    # A window that opened is what matters most.
+    new.sort(key=lambda shape: shape.node.role not in WINDOW_ROLES)
+    other = [
+        shape
+        for handle, shape in now.items()
+        if handle in before.full and before.said.get(handle) != _bare(app, shape)
+    ]
+    gone = [
+        text
+        for handle, text in before.said.items()
+        # What was in it is gone with it.
+        if handle not in now and (handle not in before.above or before.above[handle] in now)
+    ]
+    if not (new or other or gone):
+        return []
+    if not seen.complete:
+        gone = []
+    room = ROOM
+    told: list[str] = []
+    for shape in other:
+        session.memory.keep_all(app, [shape.branch], known=False, row=row_reader(seen, read))
+        line = f"~ {line_of_shape(app, shape, ())}, was: {before.said[shape.node.handle][:80]}"
+        told.append(line)
+    told += [f"- {text[:80]}" for text in gone]
+    room -= sum(map(cost, told[: ROOM // 100]))
+    fresh = _opened(session, app, seen, new, read, max(room, ROOM // 2))
+    kept: list[str] = []
+    room = ROOM
+    for line in (*fresh, *told):
+        room -= cost(line)
+        if room < 0:
+            kept.append(f"… {len(fresh) + len(told) - len(kept)} more; get_ui_tree shows them")
+            break
+        kept.append(line)
+    shown = [shape for shape in now.values() if shape.node.handle in before.full | {*read}]
+    session.looks[app.pid, app.started] = looked(app, tops, [*shown, *opened(new)])
+    return kept
+
+
+def _opened(
+    session: UiSession,
+    app: UiApp,
+    seen: Walk,
+    new: Sequence[Shape],
+    read: Mapping[Handle, UiNode],
+    room: int,
+) -> list[str]:
+    """Return the lines of what is new, opened as far as there is room, with ids."""
+    if not new:
+        return []
+    fit(new, lambda shape: f"+ e0000 {line_of_shape(app, shape, ())}", room)
+    branches = [shape.branch for shape in opened(new)]
+    session.memory.keep_all(app, branches, known=False, row=row_reader(seen, read))
+    for branch in branches:
+        session.memory.keep_way(app, found_at(branch))
+    return [f"+ {line}" for line in lines(new, lambda shape: line_of_shape(app, shape, ()))]
+
+
+def _read_again(
+    session: UiSession, app: UiApp, seen: Walk, before: Sight, seconds: float
+) -> dict[Handle, UiNode]:
+    """Read what was read in full before, in full; the branches hold it then."""
+    asked = [branch for branch in seen.order if branch.node.handle in before.full]
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    want = session.bridge.free | Want.VALUE | Want.LABEL
+    answers = reader.read([branch.node.handle for branch in asked], want, seconds)
+    found: dict[Handle, UiNode] = {}
+    for branch, answer in zip(asked, answers, strict=True):
+        if isinstance(answer, UiNode):
+            held = branch.node
+            branch.node = answer._replace(children=held.children, total=held.total)
+            found[held.handle] = branch.node
+    return found
+
+
+def _every(tops: Sequence[Shape]) -> list[Shape]:
+    every = list(tops)
+    for shape in every:
+        every += shape.children
+    return every
+
+
+def _bare(app: UiApp, shape: Shape) -> str:
+    """Return the line of an element without its id."""
+    line = line_of_shape(app, shape, ())
+    return line.removeprefix(f"{shape.branch.id} ") if shape.branch.id else line

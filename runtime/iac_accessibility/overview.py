@@ -1,0 +1,334 @@
+"""The whole of an interface in a few lines: what matters first, the rest by its number.
+
+    walk -> `shapes` (what says nothing folded away) -> `fit` (opened as far as the budget goes)
+
+Folded away are texts that repeat their element's title, groups without a name (their children take
+their place, as in an aria snapshot), decoration. Texts of a row stand on its line. Opened first is
+what is near the top, in the active window or dialog, on the page, and holds something to act on;
+long lists open a few rows at a time. What stays closed says how much of what is in it.
+"""
+
+import heapq
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from iac_accessibility.model import UiNode
+from iac_accessibility.paths import BOOLEAN_ROLES, MENU_ROLES, TEXT_ROLES, WINDOW_ROLES
+from iac_accessibility.traverse import Branch
+
+TOKENS: Final = 1_500
+"""What an answer takes where nobody says; a token is four bytes of the answer's JSON."""
+
+_ENVELOPE: Final = 600
+"""Bytes of an answer beside the outline: the app, notes, what was cut."""
+
+ROW_ROLES: Final = frozenset(("row", "list_item", "tree_item", "article", "comment"))
+ACTIVE_ROLES: Final = (
+    TEXT_ROLES
+    | BOOLEAN_ROLES
+    | (MENU_ROLES - {"menu_bar", "menu"})
+    | {"button", "link", "pop_up_button", "menu_button", "slider", "tab", "color_well", "icon"}
+    | {"disclosure_triangle", "push_button_menu", "toggle", "date_editor", "dial", "rating"}
+)
+_TEXTS: Final = frozenset(("static_text", "heading", "paragraph", "caption"))
+_CELLS: Final = frozenset(("cell", "column_header", "row_header", "table_row_header"))
+_PLAIN: Final = frozenset(
+    "group grouping scroll_area split_group viewport layered_pane root_pane unknown section"
+    " landmark paragraph redundant_object layout_area embedded form panel box list table tree"
+    " tab_group".split()
+)
+_LISTS: Final = frozenset(("list", "table", "tree", "tab_group"))
+_DECORATION: Final = frozenset(
+    "separator image scroll_bar splitter ruler value_indicator grow_area title_bar tool_tip"
+    " drawing_area canvas static".split()
+)
+_CHUNK: Final = 6
+"""Children that are opened at once."""
+
+_UNSEEN: Final = 20.0
+"""How much later what is out of sight is opened."""
+
+_LEAST: Final = 48
+"""Bytes below which nothing more is tried."""
+
+_SHORT: Final = 120
+
+
+@dataclass(eq=False, slots=True)
+class Shape:
+    """An element as it is shown: `text` stands for the texts in it, `children` for the rest.
+
+    `acts` and `size` count what can be acted on, and all that is in it, itself left out. Of the
+    children `opened` are shown from number `first` on; those from number `most` on are out of
+    sight and come last. `placed` says that this was found out, or is not wanted.
+    """
+
+    branch: Branch
+    text: str = ""
+    children: "list[Shape]" = field(default_factory=list)
+    acts: int = 0
+    size: int = 0
+    first: int = 0
+    opened: int = 0
+    most: int = 0
+    placed: bool = False
+
+    @property
+    def node(self) -> UiNode:
+        """The element."""
+        return self.branch.node
+
+    @property
+    def shown(self) -> "list[Shape]":
+        """The children that are shown."""
+        return self.children[self.first : self.first + self.opened]
+
+
+def is_active(node: UiNode) -> bool:
+    """Say whether an element is there to be acted on."""
+    return node.role in ACTIVE_ROLES or "editable" in node.states
+
+
+def shapes(branches: Sequence[Branch]) -> list[Shape]:
+    """Return elements as they are shown, those below them included. Trees may be 200 deep."""
+    made: dict[int, list[Shape]] = {}
+    order: list[Branch] = list(branches)
+    for branch in order:
+        order += branch.children
+    for branch in reversed(order):
+        below = [shape for child in branch.children for shape in made.pop(id(child))]
+        made[id(branch)] = _shaped(branch, below)
+    return [shape for branch in branches for shape in made[id(branch)]]
+
+
+def _shaped(branch: Branch, below: list[Shape]) -> list[Shape]:
+    """Return what stands for an element: itself, its children, or nothing."""
+    node = branch.node
+    shape = Shape(branch, children=below)
+    if node.role in _DECORATION and not (node.title and below) and not is_active(node):
+        return below
+    said = {node.title, str(node.value or "")}
+    shape.children = [
+        one
+        for one in below
+        if one.children or one.node.role not in _TEXTS or one_text(one) not in said
+    ]
+    if node.role in _TEXTS and not node.title and not node.value:
+        return shape.children
+    if node.role in _CELLS and len(shape.children) == 1 and is_active(shape.children[0].node):
+        return shape.children
+    if node.role in WINDOW_ROLES and not (node.title or shape.children):
+        return []
+    if node.role in _PLAIN and len(shape.children) == 1:
+        only = shape.children[0]
+        if only.node.title == node.title:
+            return shape.children
+    if _is_row(shape):
+        _join(shape)
+    elif node.role in _PLAIN and not node.title:
+        if not shape.children or (node.role not in _LISTS and branch.parent is not None):
+            return shape.children
+        if len(shape.children) == 1:
+            return shape.children
+    _count(shape)
+    return [shape]
+
+
+def one_text(shape: Shape) -> str:
+    """Return what an element says: its title or value, and what was joined."""
+    node = shape.node
+    own = node.title or ("" if node.value in (None, False) else str(node.value))
+    return f"{own} | {shape.text}" if own and shape.text else own or shape.text
+
+
+def _is_row(shape: Shape) -> bool:
+    """Say whether an element is a row; a group is one beside another of texts and controls."""
+    node = shape.node
+    if node.role in ROW_ROLES:
+        return True
+    if node.role not in ("group", "grouping") or node.title or not 1 < len(shape.children) <= 8:
+        return False
+    texts = sum(map(_is_text, shape.children))
+    if not 0 < texts < len(shape.children) or shape.branch.parent is None:
+        return False
+    # Alike are those beside it: of long lists not all are counted again for each.
+    beside, place = shape.branch.parent.read, shape.branch.place
+    near = (*beside[max(place - 2, 0) : place], *beside[place + 1 : place + 3])
+    return sum(one.role == node.role and bool(one.children) for one in near) > 1
+
+
+def _is_text(shape: Shape) -> bool:
+    """Say whether an element only says something: a text, a cell, a group of a text alone."""
+    role = shape.node.role
+    return role in _TEXTS or role in _CELLS or (role in _PLAIN and not shape.children)
+
+
+def _join(row: Shape) -> None:
+    """Put the texts of a row on its line; what can be acted on stays below it."""
+    texts: list[str] = []
+    kept: list[Shape] = []
+    for one in row.children:
+        if _is_text(one) and not is_active(one.node):
+            if (said := one_text(one)) and said != row.node.title:
+                texts.append(said)
+            kept += one.children
+        else:
+            kept.append(one)
+    row.text = " | ".join(filter(None, (row.text, *texts)))
+    row.children = kept
+
+
+def _count(shape: Shape) -> None:
+    shape.size = sum(1 + one.size for one in shape.children)
+    shape.acts = sum(is_active(one.node) + one.acts for one in shape.children)
+    # A list that is scrolled begins with what is in sight.
+    sight = ("showing" in one.node.states for one in shape.children)
+    shape.first = next((at for at, seen in enumerate(sight) if seen), 0)
+    shape.most = len(shape.children)
+
+
+Line = Callable[[Shape], str]
+"""Returns the line of an element, without its indent."""
+
+
+def budget(tokens: int) -> int:
+    """Return the bytes that an outline may take in an answer of so many tokens."""
+    return max(tokens * 4 - _ENVELOPE, 200)
+
+
+def as_json(value: object) -> str:
+    """Return a value as an answer has it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def cost(line: str) -> int:
+    """Return the bytes of a line in an answer's JSON."""
+    return len(as_json(line).encode()) + 2
+
+
+def fitting(every: Iterable[str], room: int) -> int:
+    """Return how many lines, or objects, fit; one at least."""
+    number = 0
+    for number, line in enumerate(every, 1):
+        room -= cost(line)
+        if room < 0:
+            return max(number - 1, 1)
+    return number
+
+
+def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
+    """Open elements as far as `room` bytes go (`Shape.opened` says how far); return what is left.
+
+    At least the tops stay; their own lines count.
+    """
+    held: dict[int, int] = {}
+
+    def price(shape: Shape, depth: int) -> int:
+        if id(shape) not in held:
+            held[id(shape)] = cost(line(shape)) + depth
+        return held[id(shape)] + _closed_cost(shape)
+
+    waiting: list[tuple[float, int, int, Shape]] = []
+    for number, top in enumerate(tops):
+        top.opened = 0
+        room -= price(top, 0)
+        heapq.heappush(waiting, (_rank(top), number, 0, top))
+    number = len(tops)
+    while waiting and room > _LEAST:
+        rank, _, depth, shape = heapq.heappop(waiting)
+        at = shape.first + shape.opened
+        sight = at < shape.most
+        rest = shape.children[at : shape.most if sight else len(shape.children)]
+        # What would be left of it takes as much as it does.
+        chunk = rest if len(rest) <= _CHUNK + 2 else rest[:_CHUNK]
+        for one in chunk:
+            spent = price(one, depth + 1)
+            if spent > room:
+                break
+            room -= spent
+            shape.opened += 1
+            one.opened = 0
+            number += 1
+            if one.children:
+                heapq.heappush(waiting, (rank + 1 + _rank(one), number, depth + 1, one))
+        else:
+            number += 1
+            if len(chunk) < len(rest):
+                heapq.heappush(waiting, (rank + 1.5, number, depth, shape))
+            elif sight and shape.most < len(shape.children):
+                heapq.heappush(waiting, (rank + _UNSEEN, number, depth, shape))
+            else:
+                room += _closed_cost(shape)
+    return room
+
+
+def _rank(shape: Shape) -> float:
+    """Return how late an element is opened beside others of its level; less is earlier."""
+    node = shape.node
+    rank = 0.0 if shape.acts else 2.0
+    if node.role in WINDOW_ROLES:
+        rank += 0 if node.states & {"active", "modal"} else 6
+    if node.role == "menu_bar":
+        rank += 3
+    elif node.role in MENU_ROLES or node.role == "combo_box":
+        rank += 6
+    if "showing" not in node.states and node.role not in WINDOW_ROLES:
+        rank += 2
+    return rank - (2 if node.role == "web_area" else 0)
+
+
+def lines(tops: Sequence[Shape], line: Line) -> Iterator[str]:
+    """Yield the lines of what is opened, each with its indent; what is not is counted."""
+    waiting: list[tuple[Shape, int] | str] = [(top, 0) for top in reversed(tops)]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+            continue
+        shape, depth = item
+        closed = f" {counted(shape.children)}" if shape.children and not shape.opened else ""
+        yield " " * depth + line(shape) + closed
+        if not shape.opened:
+            continue
+        end, indent = shape.first + shape.opened, " " * (depth + 1)
+        if rest := shape.children[end:]:
+            waiting.append(f"{indent}… {counted(rest)[1:-1]} more, from offset {end}")
+        waiting += [(one, depth + 1) for one in reversed(shape.shown)]
+        if above := shape.children[: shape.first]:
+            waiting.append(f"{indent}… {counted(above)[1:-1]} above, from offset 0")
+
+
+def counted(shapes: Sequence[Shape]) -> str:
+    """Return what closed elements are: `(25 row with 40 button, 12 link)`."""
+    own = Counter(one.node.role for one in shapes)
+    below: Counter[str] = Counter()
+    waiting = [child for one in shapes for child in one.children]
+    while waiting:
+        one = waiting.pop()
+        waiting += one.children
+        if is_active(one.node):
+            below[one.node.role] += 1
+    told = ", ".join(f"{count} {role}" for role, count in own.most_common(3))
+    more = ", ".join(f"{count} {role}" for role, count in below.most_common(2))
+    return f"({told}{' with ' + more if more else ''})"
+
+
+def _closed_cost(shape: Shape) -> int:
+    """Return about what the count of its children takes."""
+    return min(18 + 12 * shape.size, 70) if shape.children else 0
+
+
+def opened(tops: Sequence[Shape]) -> list[Shape]:
+    """Return the shapes that are shown."""
+    found = list(tops)
+    for shape in found:
+        found += shape.shown
+    return found
+
+
+def shortened(text: str) -> str:
+    """Return the joined texts of a row as its line has them."""
+    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"

@@ -1,0 +1,258 @@
+"""see: a picture of a window or an element, marked with the ids of what can be acted on.
+
+Where secrets are is known by the interface's tree alone, so a picture is taken between two
+readings of it that agree on their places, and not at all where the tree could not be read whole.
+"""
+
+import io
+import shutil
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from iac_accessibility.apps import UiSession, walk_app
+from iac_accessibility.errors import LOOK_AGAIN, UiError
+from iac_accessibility.levels import hides_values, holds_secret
+from iac_accessibility.model import Denied, Frame, Picture, UiApp, UiNode, Unsupported, Want
+from iac_accessibility.overview import ACTIVE_ROLES, budget, lines, shapes
+from iac_accessibility.paths import TEXT_ROLES, WINDOW_ROLES
+from iac_accessibility.render import DATA_NOTE, app_facts, line_of_shape, shown_value
+from iac_accessibility.toolset import UiCall, reads
+from iac_accessibility.traverse import Branch, Walk, WalkLimits
+from iac_accessibility.tree import show
+from iac_base.distribution import pip_install
+from iac_base.secrets import redact_text
+from iac_runtime.execution.streams import run_process
+from iac_runtime.gate.plans import ToolImage, ToolResult
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_TOKENS: Final = 2_000
+_PIXELS: Final = 750
+"""Pixels of a token, as vendors count them (docs.anthropic.com, "Vision")."""
+
+_SHARE: Final = 0.6
+"""Part of the budget that the picture takes; the rest is for the lines of what is marked."""
+
+_SIDE: Final = 1_568
+"""Most pixels of a side: what is larger is scaled down by those who read it."""
+
+_MARKED: Final = ACTIVE_ROLES | {"menu"}
+_MARGIN: Final = 2.0
+_FEW: Final = 2
+_RECOGNISING: Final = 20.0
+_ASKS: Final = (
+    "A picture shows all that is on the window; of what is not in its tree nothing can be left out."
+)
+
+
+def _see(session: UiSession, call: UiCall) -> ToolResult:
+    """Return `{app, window, width, height, scale, tree, text, notes}` and a PNG."""
+    _check_library()
+    app, arguments = call.app, call.arguments
+    end = time.monotonic() + call.seconds
+    seen, top = _read(session, call)
+    frame = _frame(session, app, top, max(end - time.monotonic(), 0.3))
+    tokens: int = arguments.get("max_tokens", _TOKENS)
+    before = _secrets(session, app, seen, max(end - time.monotonic(), 0.3))
+    try:
+        picture = session.bridge.picture(app, frame, max(end - time.monotonic(), 1.0))
+    except Denied:
+        raise _not_allowed() from None
+    # A field that came or moved meanwhile would be shown where none was known.
+    again, _ = _read(session, call)
+    after = _secrets(session, app, again, max(end - time.monotonic(), 0.3))
+    made = shapes([top])
+    room = budget(round(tokens * (1 - _SHARE)))
+    shown = show(session, app, seen, made, room, max(end - time.monotonic(), 0.3))
+    marks = [
+        (shape.branch.id, shape.node.frame)
+        for shape in shown
+        if shape.node.frame is not None and shape.node.role in _MARKED
+    ]
+    image, scale = _drawn(
+        picture, [*before, *after], marks if arguments.get("marks", True) else [], tokens
+    )
+    text = _recognised(image, len(shown)) if arguments.get("recognise_text", True) else None
+    data = io.BytesIO()
+    image.save(data, "PNG", optimize=True)
+    value = {
+        "app": app_facts(app),
+        "window": top.window.title if top.parent else "",
+        "width": image.width,
+        "height": image.height,
+        "scale": round(scale, 4),
+        "tree": "\n".join(lines(made, lambda shape: line_of_shape(app, shape, ()))),
+        **({} if text is None else {"text": text}),
+        "notes": [DATA_NOTE, *_told(before, picture)],
+    }
+    return ToolResult(value, images=(ToolImage(data.getvalue()),))
+
+
+see = reads(_see, front=True, asks=_ASKS)
+
+
+def _check_library() -> None:
+    if find_spec("PIL") is None:
+        raise UiError(
+            "UNAVAILABLE",
+            "Pictures need a library that is not installed.",
+            f"Install it with: {pip_install('eyes')}",
+            reason="no_interface",
+        )
+
+
+def _not_allowed() -> UiError:
+    # Needed for this message only.
+    from iac_runtime.execution.mac import responsible_name
+
+    pane = "Privacy & Security > Screen & System Audio Recording"
+    return UiError(
+        "PERMISSION_DENIED",
+        "macOS does not let this program record the screen.",
+        f"Allow {responsible_name()} in System Settings > {pane}, then start it again.",
+        reason="no_permission",
+        more={"pane": pane, "process": responsible_name()},
+    )
+
+
+def _read(session: UiSession, call: UiCall) -> tuple[Walk, Branch]:
+    """Return what is in the element that was named, else in the app's active window.
+
+    Raises:
+        UiError: It could not be read whole, or there is no window.
+    """
+    app = call.app
+    # All of the app: what another window of it shows may lie before this one.
+    limits = WalkLimits(call.seconds / 3, 200)
+    seen, _ = walk_app(session, app, session.bridge.free, limits, whole=True)
+    if call.path:
+        handle = call.element(session).node.handle
+        tops = [one for one in seen.order if one.node.handle == handle]
+    else:
+        tops = [one for one in seen.root.children if one.node.role in WINDOW_ROLES]
+        tops.sort(key=lambda one: "active" not in one.node.states)
+    if not seen.complete:
+        raise UiError(
+            "NOT_SUPPORTED",
+            "The interface could not be read whole, so it is not known where secrets are.",
+            "Name a smaller element, or try again.",
+            reason="failed",
+        )
+    if not tops:
+        raise UiError("NOT_FOUND", f"{app.name} does not show that.", LOOK_AGAIN)
+    return seen, tops[0]
+
+
+def _frame(session: UiSession, app: UiApp, top: Branch, seconds: float) -> Frame:
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    node = reader.read([top.node.handle], Want.FRAME, seconds)[0]
+    frame = node.frame if isinstance(node, UiNode) else None
+    if frame is None or not (frame.width > 0 < frame.height):
+        raise Unsupported("the element has no place on the screen")
+    return frame
+
+
+def _secrets(session: UiSession, app: UiApp, seen: Walk, seconds: float) -> list[Frame]:
+    """Return the places of what is not to be shown.
+
+    Raises:
+        UiError: A secret's place is not known.
+    """
+    asked = [one for one in seen.order if _may_hold(app, one.node)]
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    want = Want.FRAME | Want.VALUE | Want.LABEL | session.bridge.free
+    found: list[Frame] = []
+    answers = reader.read([one.node.handle for one in asked], want, seconds)
+    for branch, node in zip(asked, answers, strict=True):
+        held = node if isinstance(node, UiNode) else branch.node
+        if isinstance(node, UiNode) and not _hides(app, node):
+            continue
+        if held.frame is None:
+            raise UiError(
+                "NOT_SUPPORTED",
+                "A secret is shown, and its place is not known.",
+                "Read the window with get_ui_tree instead.",
+                reason="failed",
+            )
+        found.append(held.frame)
+    return found
+
+
+def _may_hold(app: UiApp, node: UiNode) -> bool:
+    texts = node.role in TEXT_ROLES or "editable" in node.states or hides_values(app.id, node.role)
+    return texts or _hides(app, node)
+
+
+def _hides(app: UiApp, node: UiNode) -> bool:
+    """Say whether what an element shows is a secret, or has one in it."""
+    if holds_secret(node) or hides_values(app.id, node.role):
+        return True
+    said = f"{node.title}\n{shown_value(app, node) or ''}"
+    return redact_text(said) != said
+
+
+def _drawn(
+    picture: Picture,
+    secrets: Sequence[Frame],
+    marks: Sequence[tuple[str, Frame]],
+    tokens: int,
+) -> tuple["Image", float]:
+    """Return a picture of at most so many tokens, secrets black, and pixels of a unit of place."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    raw = {"BGRX": "RGB", "RGBA": "RGBA"}[picture.mode]
+    image = Image.frombytes(raw, picture.size, picture.pixels, "raw", picture.mode).convert("RGB")
+    own = picture.size[0] / picture.frame.width
+
+    def box(frame: Frame, by: float, margin: float) -> tuple[float, float, float, float]:
+        left, top = (frame.x - picture.frame.x) * by, (frame.y - picture.frame.y) * by
+        right, bottom = left + frame.width * by, top + frame.height * by
+        return left - margin, top - margin, right + margin, bottom + margin
+
+    # Before it is made smaller: nothing of them is left at the edges.
+    pen = ImageDraw.Draw(image)
+    for frame in (*picture.covered, *secrets):
+        pen.rectangle(box(frame, own, _MARGIN * own), fill="black")
+    most = tokens * _SHARE * _PIXELS
+    ratio = min((most / (image.width * image.height)) ** 0.5, _SIDE / max(image.size), 1.0)
+    if ratio < 1.0:
+        size = (max(round(image.width * ratio), 1), max(round(image.height * ratio), 1))
+        image = image.resize(size, Image.Resampling.LANCZOS)
+    pen = ImageDraw.Draw(image)
+    font = ImageFont.load_default(11)
+    for name, frame in marks:
+        left, top, right, bottom = box(frame, own * ratio, 0)
+        if right <= 0 or bottom <= 0 or left >= image.width or top >= image.height:
+            continue
+        pen.rectangle((left, top, right, bottom), outline="red")
+        label = pen.textbbox((left + 1, top), name, font=font)
+        pen.rectangle(label, fill="yellow")
+        pen.text((left + 1, top), name, fill="black", font=font)
+    return image, own * ratio
+
+
+def _recognised(image: "Image", shown: int) -> str | None:
+    """Return the text in a picture of which the tree says nothing; None where nobody can read it.
+
+    The picture is the one that is sent: what is black in it is not read either.
+    """
+    program = shutil.which("tesseract")
+    if shown > _FEW or program is None:
+        return None
+    data = io.BytesIO()
+    image.save(data, "PNG")
+    done = run_process([program, "stdin", "stdout"], data.getvalue(), _RECOGNISING)
+    text = done.stdout.decode("utf-8", "replace").strip()
+    return redact_text("\n".join(line for line in text.splitlines() if line.strip()))
+
+
+def _told(secrets: Sequence[Frame], picture: Picture) -> list[str]:
+    told = []
+    if secrets:
+        told.append(f"{len(secrets)} elements hold secrets and are black.")
+    if picture.covered:
+        told.append("What other programs show in front of the window is black.")
+    return told

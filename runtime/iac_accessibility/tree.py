@@ -1,0 +1,375 @@
+"""get_ui_tree: the whole window within a budget, one part of it, or an outline to a depth."""
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from iac_accessibility.apps import UiSession, walk_app
+from iac_accessibility.identity import ElementFound, branch_of, found_at, row_reader
+from iac_accessibility.levels import hides_values, holds_secret
+from iac_accessibility.model import (
+    Attribute,
+    Frame,
+    Handle,
+    UiApp,
+    UiFault,
+    UiNode,
+    Want,
+)
+from iac_accessibility.news import looked
+from iac_accessibility.overview import (
+    TOKENS,
+    Shape,
+    budget,
+    cost,
+    fit,
+    fitting,
+    lines,
+    one_text,
+    opened,
+    shapes,
+)
+from iac_accessibility.paths import MENU_ROLES, WINDOW_ROLES, role_name
+from iac_accessibility.render import found_facts, line_of, line_of_shape, outline, quoted_text
+from iac_accessibility.toolset import UiCall, reads
+from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
+from iac_base.errors import InvalidParameterError
+
+_WANTED: Final[Mapping[Attribute, Want]] = {
+    "actions": Want.ACTIONS,
+    "description": Want.DESCRIPTION,
+    "identifier": Want.IDENTIFIER,
+    "position": Want.FRAME,
+}
+_SHALLOW: Final = 3
+"""Down to this depth a tree is read element by element; deeper, in bulk where that is possible."""
+
+_DEEPEST: Final = 200
+_OUTLINE_TOKENS: Final = 20_000
+_NOWHERE: Final = -50_000
+"""Toolkits say of what is scrolled away that it is at the least number there is."""
+
+_HOLDERS: Final = (*WINDOW_ROLES, "scroll_area", "web_area")
+_NOTHING: Final = "Nothing here has a name or can be acted on; with depth its groups are listed."
+_LONG: Final = 1_000
+"""Children of one element that a walk reads."""
+
+_ROUNDS: Final = 2
+"""How often what is shown is read in full: once for what is in sight, once for what is not."""
+
+_PAGE: Final = 200
+"""Children that are read at once where a list is looked through."""
+
+_TEXT_BYTES: Final = 3
+"""Bytes of a character, where a text is cut to a budget; most take fewer."""
+
+
+@partial(reads, front=True)
+def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
+    """Return `{app, tree, result_count, depth, has_more_results, incomplete, cuts, notes}`."""
+    given = call.arguments
+    if given.keys() & {"offset", "text"}:
+        if not call.path:
+            raise InvalidParameterError(
+                "offset and text are of one element.", "Give the id of the list or text: element."
+            )
+        found = call.element(session)
+        if not found.node.total:
+            return _text_part(session, call, found)
+        if found.node.total > _LONG:
+            return _rows_part(session, call, found)
+    if given.keys() & {"depth", "filter_roles"}:
+        return _to_depth(session, call)
+    return _within(session, call)
+
+
+def _to_depth(session: UiSession, call: UiCall) -> dict[str, Any]:
+    """Return an outline of steps down to a depth, or the elements of some roles."""
+    app, arguments = call.app, call.arguments
+    add: Sequence[Attribute] = arguments.get("include_attributes", ())
+    roles = {role_name(role) for role in arguments.get("filter_roles", ())}
+    depth: int = arguments.get("depth", _DEEPEST)
+    want = _want(session, add) | Want.VALUE
+    seen, notes = _walked(session, call, want, depth)
+    row = row_reader(seen, {})
+    session.memory.keep_all(app, seen.order, known=Want.IDENTIFIER in want, row=row)
+    session.memory.keep_walk(app, seen)
+    shown = [branch for branch in seen.order if not roles or branch.node.role in roles]
+    if roles:
+        every = [line_of(app, branch, branch.path, add) for branch in shown]
+    else:
+        every = outline(app, seen.root.children, add).splitlines()
+    kept = fitting(every, budget(arguments.get("max_tokens", _OUTLINE_TOKENS)))
+    if kept < len(every):
+        seen.cut("the outline", f"{len(every)} lines; the first {kept} fit", planned=True)
+    return {
+        "tree": "\n".join(every[:kept]),
+        "depth": max((branch.depth for branch in seen.order), default=0),
+        "has_more_results": seen.deeper or not seen.complete or kept < len(every),
+        **found_facts(app, kept, seen, depth, notes),
+    }
+
+
+def _within(session: UiSession, call: UiCall) -> dict[str, Any]:
+    """Return what matters most of a window, an app or an element, within a budget."""
+    app, arguments = call.app, call.arguments
+    end = time.monotonic() + call.seconds
+    add: Sequence[Attribute] = arguments.get("include_attributes", ())
+    want = _want(session, add)
+    seen, notes = _walked(session, call, session.bridge.free, _DEEPEST)
+    made = shapes(seen.root.children)
+    part: str = arguments.get("part", "")
+    if part:
+        made = _only(made, page=part == "page")
+    if call.path:
+        top = Shape(seen.root, children=made, most=len(made))
+        if text := str(arguments.get("text", "")).casefold():
+            top.children = [one for one in made if text in _said(one).casefold()]
+        if "offset" in arguments:
+            top.first, top.placed = min(arguments["offset"], len(top.children)), True
+        top.most, made = len(top.children), [top]
+    room = budget(arguments.get("max_tokens", TOKENS))
+    left = max(end - time.monotonic(), 0.3)
+    shown = show(session, app, seen, made, room, left, want=want, add=add)
+    every = list(lines(made, lambda shape: line_of_shape(app, shape, add)))
+    depth = max((shape.branch.depth for shape in shown), default=0)
+    if not (call.path or part):
+        session.looks[app.pid, app.started] = looked(app, made, shown)
+    if not shown:
+        notes = [*notes, _NOTHING]
+    more = any(len(shape.shown) < len(shape.children) for shape in shown)
+    return {
+        "tree": "\n".join(every),
+        "depth": depth,
+        "has_more_results": more or not seen.complete,
+        **found_facts(app, len(shown), seen, depth, notes),
+    }
+
+
+def show(
+    session: UiSession,
+    app: UiApp,
+    seen: Walk,
+    made: list[Shape],
+    room: int,
+    seconds: float,
+    *,
+    want: Want = Want.NOTHING,
+    add: Collection[Attribute] = (),
+) -> list[Shape]:
+    """Open shapes as far as the budget goes, read what they show, give ids; return them."""
+
+    def line(shape: Shape) -> str:
+        # An id has four or five characters.
+        return "e0000 " + line_of_shape(app, shape, add)
+
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    details = want | Want.VALUE | Want.LABEL | Want.FRAME
+    read: dict[Handle, UiNode] = {}
+    for _ in range(_ROUNDS):
+        fit(made, line, room)
+        shown = opened(made)
+        every = [shape.branch for shape in shown] + _row_texts(shown)
+        asked = [branch for branch in every if branch.node.handle not in read]
+        if not asked:
+            break
+        answers = reader.read([one.node.handle for one in asked], details, seconds)
+        for branch, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, UiNode):
+                children, total = branch.node.children, branch.node.total
+                branch.node = answer._replace(children=children, total=total)
+            read[branch.node.handle] = branch.node
+        for shape in made:
+            _place(shape, None)
+    fit(made, line, room)
+    shown = opened(made)
+    branches = [shape.branch for shape in shown]
+    known = Want.IDENTIFIER in want | session.bridge.free
+    session.memory.keep_all(app, branches, known=known, row=row_reader(seen, read))
+    for branch in branches:
+        session.memory.keep_way(app, found_at(branch))
+    return shown
+
+
+def _want(session: UiSession, add: Collection[Attribute]) -> Want:
+    want = session.bridge.free
+    for name in add:
+        want |= _WANTED.get(name, Want.NOTHING)
+    return want
+
+
+def _walked(session: UiSession, call: UiCall, want: Want, depth: int) -> tuple[Walk, list[str]]:
+    """Walk an app or, where the call names one, what is below an element."""
+    app = call.app
+    if not call.path:
+        limits = WalkLimits(call.seconds, depth)
+        return walk_app(session, app, want, limits, whole=depth > _SHALLOW)
+    end = time.monotonic() + call.seconds
+    top = branch_of(call.element(session))
+    session.memory.keep_all(app, [top], known=False)
+    limits = WalkLimits(max(end - time.monotonic(), 0.2), min(top.depth + depth, _DEEPEST))
+    reader = session.bridge.reader(app, whole=depth > _SHALLOW, timeout=limits.seconds)
+    return walk(reader, top, want, limits), []
+
+
+def _only(made: Sequence[Shape], *, page: bool) -> list[Shape]:
+    """Return the pages alone, or all but what is on them."""
+    found: list[Shape] = []
+    waiting = list(made)
+    while waiting:
+        shape = waiting.pop(0)
+        if shape.node.role == "web_area":
+            if page:
+                found.append(shape)
+            else:
+                shape.children = []
+        else:
+            waiting += shape.children
+    return found if page else list(made)
+
+
+def _row_texts(shown: Sequence[Shape]) -> list[Branch]:
+    """Return the texts in rows that may have values: rows are told apart by them."""
+    return [
+        below
+        for shape in shown
+        if shape.text
+        for below in shape.branch.children
+        if "editable" in below.node.states
+    ]
+
+
+def _place(shape: Shape, holder: Frame | None) -> None:
+    """Close what is scrolled out of its window or scroller, leave out what is put beside it.
+
+    Pages hide texts to the left of themselves. Of what no place is known, nothing is done; menus
+    have none while they are closed.
+    """
+    frame = shape.node.frame
+    if shape.node.role in _HOLDERS and frame is not None and frame.width > 0 and frame.height > 0:
+        holder = frame
+    for one in shape.shown:
+        _place(one, holder)
+    if shape.placed or not shape.opened:
+        return
+    shape.placed = True
+    where = [_away(one.node, holder) for one in shape.shown]
+    kept = [one for one, at in zip(shape.shown, where, strict=True) if at != "beside"]
+    inside = [not at for at in where if at != "beside"]
+    shape.children[shape.first : shape.first + shape.opened] = kept
+    # At least one of those that were read stays, whatever the places say.
+    begin = next((at for at, seen in enumerate(inside) if seen), 0)
+    last = next((at for at in reversed(range(len(inside))) if inside[at]), len(inside) - 1)
+    if any(inside) and last < len(inside) - 1:
+        shape.most = shape.first + last + 1
+    else:
+        shape.most = len(shape.children)
+    shape.first += begin
+
+
+def _away(node: UiNode, holder: Frame | None) -> str:
+    """Say where an element is that lies outside what holds it; empty if inside or unknown."""
+    frame = node.frame
+    if holder is None or frame is None or not (frame.width > 0 < frame.height):
+        return ""
+    if node.role in MENU_ROLES or node.role in WINDOW_ROLES:
+        return ""
+    if frame.x < _NOWHERE or frame.y < _NOWHERE:
+        return "scrolled"
+    if frame.x + frame.width <= holder.x:
+        return "beside"
+    below = frame.y >= holder.y + holder.height or frame.y + frame.height <= holder.y
+    return "scrolled" if below or frame.x >= holder.x + holder.width else ""
+
+
+def _said(shape: Shape) -> str:
+    """Return all that an element and what is in it say."""
+    return " ".join([one_text(shape), *map(_said, shape.children)])
+
+
+def _text_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[str, Any]:
+    """Return a text from a character on."""
+    top, offset = branch_of(found), call.arguments.get("offset", 0)
+    session.memory.keep_all(call.app, [top], known=False)
+    head, note = line_of(call.app, top, found.node.role, ()), ""
+    text, total = "", 0
+    if not holds_secret(found.node) and not hides_values(call.app.id, found.node.role):
+        most = budget(call.arguments.get("max_tokens", TOKENS)) // _TEXT_BYTES
+        text, total = session.bridge.text(found.node.handle, offset, most, call.seconds)
+        note = f"characters {offset} to {offset + len(text)} of {total}"
+    tree = f"{head}\n{quoted_text(text)}" if note else head
+    more = offset + len(text) < total
+    return _told(call.app, Walk(top), tree, 1, [note] if note else [], more=more)
+
+
+def _rows_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[str, Any]:
+    """Return a long list from a row on, or its rows with a text."""
+    app, arguments = call.app, call.arguments
+    end = time.monotonic() + call.seconds
+    top = branch_of(found)
+    session.memory.keep_all(app, [top], known=False)
+    offset: int = arguments.get("offset", 0)
+    room = budget(arguments.get("max_tokens", TOKENS))
+    wanted = str(arguments.get("text", "")).casefold()
+    kept: list[Branch] = []
+    every: list[str] = []
+    seen = Walk(top)
+    start, total = offset, max(found.node.total, 1)
+    while start < total and room > 0:
+        left = end - time.monotonic()
+        if left <= 0:
+            seen.end(found.path, f"the time was up at row {start}")
+            break
+        handles, total = session.bridge.children(found.node.handle, start, _PAGE, left)
+        if not handles:
+            break
+        page = _page(session, app, top, handles, start, max(end - time.monotonic(), 0.2))
+        for branch in page:
+            start += 1
+            shape = next(iter(shapes([branch])), Shape(branch))
+            if wanted and wanted not in _said(shape).casefold():
+                continue
+            session.memory.keep_all(app, [branch], known=False)
+            session.memory.keep_way(app, found_at(branch))
+            line = f" {start - 1}: {line_of_shape(app, shape, ())}"
+            room -= cost(line)
+            if room <= 0:
+                start -= 1
+                break
+            kept.append(branch)
+            every.append(line)
+    why = f"{len(kept)} of {total}" + (f", looked through to {start}" if wanted else "")
+    if start < total:
+        seen.cut(found.path, f"{why}; go on with offset {start}", planned=True)
+    tree = "\n".join([line_of(app, top, found.node.role, ()), *every])
+    return _told(app, seen, tree, len(kept), [why], more=start < total)
+
+
+def _page(
+    session: UiSession,
+    app: UiApp,
+    top: Branch,
+    handles: Sequence[Handle],
+    start: int,
+    seconds: float,
+) -> list[Branch]:
+    """Return children of a list with what is in them; each is at its number."""
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    above = Branch(top.node, top.depth, top.parent)
+    above.__dict__["path"] = top.path
+    above.node = top.node._replace(children=tuple(handles), total=len(handles))
+    below = walk(reader, above, session.bridge.free, WalkLimits(seconds, top.depth + 3))
+    for place, branch in enumerate(above.children, start):
+        branch.__dict__["path"] = f"{top.path}/{branch.node.role}[{place}]"
+        branch.parent = top
+    if not below.complete and not above.children:
+        raise UiFault("the rows could not be read")
+    return above.children
+
+
+def _told(
+    app: UiApp, seen: Walk, tree: str, count: int, notes: Sequence[str], *, more: bool
+) -> dict[str, Any]:
+    facts = found_facts(app, count, seen, 0, notes)
+    return {"tree": tree, "depth": seen.root.depth, "has_more_results": more, **facts}
