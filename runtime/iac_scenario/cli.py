@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from iac_base.commands import Commands
 from iac_base.distribution import DISTRIBUTION
 from iac_scenario.cli_run import FILE, MCP_CONFIG, loaded, run, taking
 from iac_scenario.conversation import prompts_of
@@ -20,7 +21,7 @@ from iac_scenario.reader import load
 from iac_scenario.verdict import findings
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
     """Play scripted conversations against tools: mocked, simulated or real."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.files import write_whole
-from iac_scenario.counterpart import Answering
+from iac_scenario.counterpart import ClientAnswers
 from iac_scenario.errors import PlayError
 from iac_scenario.mcp_config import expanded, read_config
 from iac_scenario.mcp_servers import connected, pages
@@ -25,7 +25,7 @@ _KINDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "templates": ("resources/templates/list", "resourceTemplates", "resources", "uriTemplate"),
 }
 """Kind to the request, the field of its result, the capability that it needs, and the key."""
-_EVERYTHING: Final = Answering("auto", roots=("/",), samples=True)
+_EVERYTHING: Final = ClientAnswers("auto", roots=("/",), samples=True)
 """Some servers list a tool only for clients that can answer it."""
 _PASSED: Final = ("icons", "_meta", "size")
 _BROADER: Final[Mapping[str, tuple[str, ...]]] = {"number": ("integer",)}

@@ -27,7 +27,7 @@ _LISTENING: Final = ("resources/subscribe", "subscriptions/listen")
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class ClientAnswers:
     """How servers are met: the era of the protocol, and what they are answered."""
 
     protocol: str
@@ -42,7 +42,7 @@ class Answering:
 class Counterpart:
     """What one connection answers and hears; `call` is the one that goes on."""
 
-    def __init__(self, answering: Answering) -> None:
+    def __init__(self, answering: ClientAnswers) -> None:
         self.call: ToolCall | None = None
         self._answering = answering
         self._heard: list[dict[str, Any]] = []
@@ -182,7 +182,7 @@ async def requested(client: "Client", method: str, params: Any, progressed: Any)
         found = await session._dispatcher.send_raw_request(method, dict(params), {})
     else:
         request = types.Request[Any, Any](method=method, params=params or None)
-        adapter = TypeAdapter(dict[str, Any])
+        adapter: Any = TypeAdapter(dict[str, Any])
         found = await session.send_request(request, adapter, progress_callback=progressed)
     if not isinstance(found, dict):
         found = found.model_dump(mode="json", by_alias=True, exclude_unset=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from iac_scenario.counterpart import Answering
+from iac_scenario.counterpart import ClientAnswers
 from iac_scenario.errors import PlayError
 from iac_scenario.mcp_servers import connected, pages
 from iac_scenario.model import StdioServer, public
@@ -60,7 +60,7 @@ def server_of(words: Sequence[str]) -> tuple[str, StdioServer]:
 async def first_scenario(words: Sequence[str], file: Path) -> str:
     """Return the text of a scenario that calls each tool once. Raises PlayError."""
     name, server = server_of(words)
-    async with connected({name: server}, Answering("auto"), resolve({}, {})) as real:
+    async with connected({name: server}, ClientAnswers("auto"), resolve({}, {})) as real:
         for why in real.unstarted().values():
             raise PlayError(why)
         client = real.clients()[name]

@@ -14,7 +14,7 @@ import anyio
 import anyio.abc
 
 from iac_scenario.arguments import misfit, validator_of
-from iac_scenario.counterpart import Answering, Counterpart, listen, listens, requested
+from iac_scenario.counterpart import ClientAnswers, Counterpart, listen, listens, requested
 from iac_scenario.errors import CallError, PlayError
 from iac_scenario.mcp_config import replaced
 from iac_scenario.model import ScenarioScript, StdioServer, ToolCall, public
@@ -49,7 +49,7 @@ class ServerConnection:
     """
 
     def __init__(
-        self, name: str, server: StdioServer, answering: Answering, timeouts: Mapping[str, int]
+        self, name: str, server: StdioServer, answering: ClientAnswers, timeouts: Mapping[str, int]
     ) -> None:
         self.name = name
         self.prefix = f"mcp__{public(name)}__"
@@ -361,9 +361,9 @@ def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
     )
 
 
-def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> Answering:
+def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> ClientAnswers:
     """Return how a scenario meets its servers."""
-    return Answering(
+    return ClientAnswers(
         scenario.execution.protocol,
         scenario.elicitations,
         scenario.sampling,
@@ -376,7 +376,7 @@ def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> Answering:
 @asynccontextmanager
 async def connected(
     servers: Mapping[str, StdioServer],
-    answering: Answering,
+    answering: ClientAnswers,
     timeouts: Mapping[str, int],
 ) -> AsyncIterator[RealMcp]:
     """Start all servers at once and shut them down at the end; one that fails stops no other."""

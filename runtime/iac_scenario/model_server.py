@@ -142,7 +142,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride] as typeshed has it
 
     def do_HEAD(self) -> None:
         self._send(200, b"")

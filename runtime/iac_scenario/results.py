@@ -138,21 +138,27 @@ def placed(checks: Sequence[Expectation], places: Mapping[str, Any]) -> tuple[Ex
     )
 
 
+def _schema_fault(want: object) -> str | None:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    if not isinstance(want, dict | bool):
+        return "must be a JSON schema, a table."
+    try:
+        Draft202012Validator.check_schema(want)
+    except SchemaError as error:
+        return f"is no JSON schema: {error.message}."
+    return None
+
+
 def fault(kind: str, want: Any) -> str | None:
     """Return what is wrong with an expectation itself: a schema or a path that is none."""
     if kind == "schema":
-        from jsonschema import Draft202012Validator
-        from jsonschema.exceptions import SchemaError
-
-        if not isinstance(want, dict | bool):
-            return "must be a JSON schema, a table."
-        try:
-            Draft202012Validator.check_schema(want)
-        except SchemaError as error:
-            return f"is no JSON schema: {error.message}."
+        return _schema_fault(want)
     if kind == "matches":
+        texts: list[str] = [want] if isinstance(want, str) else want
         try:
-            for text in [want] if isinstance(want, str) else want:
+            for text in texts:
                 found_in(text, "")
         except ValueError as error:
             return str(error)

@@ -372,37 +372,29 @@ def _stream_gemini(spoken: Spoken) -> Iterator[tuple[str, Json]]:
     yield "", _gemini(spoken, [last], finishReason="STOP")
 
 
-_GOOGLE: Final = {
-    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED",
-}  # fmt: skip
+_GOOGLE: Final = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED"}
 
 FORMS: Final[Mapping[str, Form]] = {
     "/messages": Form(
-        _read_messages,
-        message,
-        _stream_message,
+        _read_messages, message, _stream_message,
         lambda _, kind, said: {"type": "error", "error": {"type": kind, "message": said}},
     ),
     "/chat/completions": Form(
-        _read_chat,
-        _whole_chat,
-        _stream_chat,
+        _read_chat, _whole_chat, _stream_chat,
         lambda _, kind, said: {"error": {"type": kind, "code": kind, "message": said}},
         "data: [DONE]\n\n",
     ),
     "/responses": Form(
-        _read_responses,
-        lambda spoken: _response(spoken, "completed", _output(spoken)),
+        _read_responses, lambda spoken: _response(spoken, "completed", _output(spoken)),
         _stream_response,
         lambda _, kind, said: {"error": {"type": kind, "code": kind, "message": said}},
     ),
     ":generateContent": Form(
-        _read_gemini,
-        lambda spoken: _gemini(spoken, _parts(spoken), finishReason="STOP"),
+        _read_gemini, lambda spoken: _gemini(spoken, _parts(spoken), finishReason="STOP"),
         _stream_gemini,
         lambda status, _, said: {
             "error": {"code": status, "message": said, "status": _GOOGLE.get(status, "INTERNAL")}
         },
     ),
-}
+}  # fmt: skip
 """The end of the address to the form; `:streamGenerateContent` is the last one, streamed."""
