@@ -155,17 +155,16 @@ def fault(kind: str, want: Any) -> str | None:
     """Return what is wrong with an expectation itself: a schema or a path that is none."""
     if kind == "schema":
         return _schema_fault(want)
+    if kind == "not":
+        return next(filter(None, (fault(inner, value) for inner, value in want.items())), None)
     if kind == "matches":
-        texts: list[str] = [want] if isinstance(want, str) else want
         try:
-            for text in texts:
+            for text in [want] if isinstance(want, str) else want:
                 found_in(text, "")
         except ValueError as error:
             return str(error)
     if kind == "notifications" and not all(isinstance(n, str) or "method" in n for n in want):
         return "must be methods, or tables with a method."
-    if kind == "not":
-        return next(filter(None, (fault(inner, value) for inner, value in want.items())), None)
     if kind in ("json_path", "capture") and isinstance(want, dict):
         import jsonpath
 
