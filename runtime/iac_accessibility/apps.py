@@ -2,14 +2,15 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from iac_accessibility.bridge import Bridge, ElementReader, read_one
 from iac_accessibility.errors import UiError, told
 from iac_accessibility.identity import PathMemory
-from iac_accessibility.model import Gone, UiApp, UiFault, UiNode, Want
+from iac_accessibility.model import Gone, Silent, UiApp, UiFault, UiNode, Want
 from iac_accessibility.observe import Watches
 from iac_accessibility.paths import WINDOW_ROLES
 from iac_accessibility.render import app_facts
@@ -56,7 +57,7 @@ class UiSession:
         known = self._listed.get(wanted) if isinstance(wanted, int) else None
         if known is not None and self.bridge.alive(known):
             return known
-        return find_app(wanted, self.apps(), self.bridge.installed)
+        return find_app(wanted, self.apps(), self.bridge)
 
     def apps(self) -> list[UiApp]:
         """Return the running apps, with a `UiError` where they cannot be listed."""
@@ -88,6 +89,8 @@ class UiSession:
             except Gone:
                 self.forget(app)
                 raise
+            except Silent as fault:
+                raise modal_error(self.bridge, app) or fault from None
 
     def check_alive(self, app: UiApp) -> None:
         """Raise if the process has ended or its id belongs to another one now."""
@@ -106,13 +109,42 @@ class UiSession:
         self.bridge.close()
 
 
-def find_app(wanted: str | int, apps: Sequence[UiApp], installed: Callable[[str], bool]) -> UiApp:
+@contextmanager
+def modal_told(bridge: Bridge, app: UiApp) -> Iterator[None]:
+    """Say of an app that falls silent in the block whether a dialog of its own is why."""
+    try:
+        yield
+    except Silent:
+        error = modal_error(bridge, app)
+        if error is None:
+            raise
+        raise error from None
+
+
+def modal_error(bridge: Bridge, app: UiApp) -> UiError | None:
+    """Return what to say of an app that does not answer while a dialog of its own is open."""
+    try:
+        front = bridge.hands.front()
+    except UiFault:
+        return None
+    if front is None or front.pid != app.pid or not front.dialog:
+        return None
+    return UiError(
+        "TIMEOUT",
+        f"{app.name} shows its dialog {quoted(front.title, 60)} and answers nothing until that is"
+        " closed.",
+        "Try press_keys: Escape cancels, Return confirms. Press such a button with click and a"
+        " point, as a person does; then the app goes on answering.",
+        reason="app_modal",
+        more={"dialog": front.title},
+    )
+
+
+def find_app(wanted: str | int, apps: Sequence[UiApp], bridge: Bridge) -> UiApp:
     """Return the running app that `wanted` names: a name, a bundle id or a process id.
 
-    A name is compared without case and punctuation; part of a name is not enough.
-
-    Args:
-        installed: Says whether there is such an app on this machine at all.
+    A name is compared without case and punctuation; part of a name is not enough. Where no app is
+    called so, its program, its desktop entry's name and the titles of its windows count.
 
     Raises:
         UiError: It is not running, several are meant (they are listed), or there is nothing like it
@@ -124,6 +156,8 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], installed: Callable[[str]
     found = [app for app in apps if app.id and app.id.casefold() == text.casefold()]
     found = found or [app for app in apps if app.name.casefold() == text.casefold()]
     found = found or [app for app in apps if fold(text) and fold(app.name) == fold(text)]
+    if not found and (plain := fold(text)):
+        found = [app for app in apps if plain in map(fold, bridge.names(app))]
     if len(found) == 1:
         return found[0]
     if found:
@@ -134,7 +168,7 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], installed: Callable[[str]
             reason="app_ambiguous",
             more={"matches": [app_facts(app) for app in found]},
         )
-    if text and installed(text):
+    if text and bridge.installed(text):
         raise UiError(
             "APP_NOT_RUNNING",
             f"{quoted(text)} is not running, or shows no interface.",

@@ -2,14 +2,16 @@
 
 import threading
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, Protocol
 
+from iac_accessibility.keys import Stroke
 from iac_accessibility.model import (
     ChangeKind,
     Frame,
     Handle,
     Picture,
+    ScreenWindow,
     Settable,
     UiApp,
     UiEvent,
@@ -38,6 +40,59 @@ def read_one(reader: ElementReader, handle: Handle, want: Want, timeout: float) 
     return answer
 
 
+class Hands(Protocol):
+    """Keys, pointer, clipboard and windows as the window system has them.
+
+    Nothing here knows of apps' trees; who calls proves first where the keys and clicks will go.
+    Points and frames are of the screen. All raise a `UiFault`.
+    """
+
+    def windows(self) -> list[ScreenWindow]:
+        """Return the windows of all apps."""
+        ...
+
+    def front(self) -> ScreenWindow | None:
+        """Return the window that has the keyboard now, or None."""
+        ...
+
+    def owner_at(self, x: float, y: float) -> int | None:
+        """Return the process whose window is on top at a point, or None."""
+        ...
+
+    def raise_window(self, number: int) -> None:
+        """Bring a window to the front and give it the keyboard."""
+
+    def place_window(self, number: int, frame: Frame) -> None:
+        """Move and resize a window."""
+
+    def minimize_window(self, number: int) -> None:
+        """Minimize a window."""
+
+    def check_modifiers(self) -> None:
+        """Raise where a person holds a modifier key down."""
+
+    def stroke(self, stroke: Stroke) -> None:
+        """Press and release a combination."""
+
+    def write(self, text: str, check: Callable[[], None]) -> None:
+        """Type a text key by key; `check` is called before each, and ends it by raising."""
+
+    def paste(self, text: str) -> None:
+        """Paste a text; the clipboard holds afterwards what it held before."""
+
+    def point(self, x: float, y: float) -> None:
+        """Move the pointer."""
+
+    def button(self, name: str, *, down: bool) -> None:
+        """Press or release a button: left, middle, right."""
+
+    def wheel(self, right: int, down: int) -> None:
+        """Turn the wheel by so many notches; negative is left and up."""
+
+    def close(self) -> None:
+        """Let go."""
+
+
 class Bridge(Protocol):
     """A platform. Every method may be called from any thread; timeouts are in seconds.
 
@@ -46,6 +101,10 @@ class Bridge(Protocol):
 
     free: Want
     """What is read without costing more, and so is always read."""
+
+    select_all_keys: Stroke
+    text_end_keys: Stroke
+    """What selects all of a text, and what goes to its end, where its toolkit offers neither."""
 
     def apps(self, timeout: float) -> list[UiApp]:
         """Return the running apps that have an interface."""
@@ -111,8 +170,47 @@ class Bridge(Protocol):
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
         """Set the value of an element; of the kind that `settable` says."""
 
-    def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:
-        """Focus the element, select what it holds, and type `text` with synthetic keys."""
+    @property
+    def hands(self) -> Hands:
+        """Keys, pointer and windows.
+
+        Raises:
+            Silent: There are none here; the text says why.
+        """
+        ...
+
+    def names(self, app: UiApp) -> Sequence[str]:
+        """Return what else people call an app: its program, its desktop entry's name."""
+        ...
+
+    def runs_input(self, app: UiApp) -> bool:
+        """Say whether an app is known by what it is to run what is typed there."""
+        ...
+
+    def grab_focus(self, handle: Handle, timeout: float) -> None:
+        """Give an element the keyboard, within its window."""
+
+    def has_focus(self, handle: Handle, timeout: float) -> bool:
+        """Say whether an element, or one below it, has the keyboard of its window."""
+        ...
+
+    def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
+        """Put a text in at the end of what is there, by the toolkit's own text interface."""
+
+    def select_all(self, handle: Handle, timeout: float) -> bool:
+        """Select what a text holds; False where its toolkit does not do that."""
+        ...
+
+    def select(self, handle: Handle, index: int, timeout: float) -> None:
+        """Select a child of a list, a tab bar or a menu by its place."""
+
+    def scroll_to(self, handle: Handle, timeout: float) -> bool:
+        """Bring an element into view; False where its toolkit does not do that."""
+        ...
+
+    def full_text(self, handle: Handle, timeout: float) -> str | None:
+        """Return the whole text of an element, as it is; None where it has none."""
+        ...
 
     def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> "Inbox":
         """Begin to collect changes in the app, until it is closed."""

@@ -1,7 +1,7 @@
 """A change of an element: planned by a tool, judged, checked again, done and read back.
 
-Action first: an action of the element's own, or its settable value. Keys are synthesised for one
-thing only, a text whose value cannot be set, and the answer says so.
+Action first: an action of the element's own, or its settable value; keys and pointer where neither
+is, with the focus proven before each (`hands`).
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_accessibility.apps import UiSession
+from iac_accessibility.apps import UiSession, modal_error, modal_told
 from iac_accessibility.bridge import read_one
 from iac_accessibility.errors import UiError, told
 from iac_accessibility.identity import ElementFound
@@ -43,36 +43,44 @@ class ElementChange(NamedTuple):
     Attributes:
         found: The element; when it is acted on, it is looked for again.
         line: What will be done, on one line; the value of a secret is not in it.
-        act: Does it, to the element as it is then, within so many seconds.
+        act: Does it, to the element as it is then, within so many seconds; what it returns is put
+            in the answer.
         method: How it is done, as the answer says.
         action: The action of its own that is performed; empty if none.
         value: The value that it is to have afterwards; None where that is not known.
         words: What is named beside the element's own title: the menus on the way, the action.
         more: What the answer says beside.
+        does: What is known of its effect, in the words of the levels; empty where nothing is.
+        again: Finds what is acted on again, where that is no element of the app's tree.
     """
 
     found: ElementFound
     line: str
-    act: Callable[[UiNode, float], None]
-    method: Literal["action", "value", "synthetic keys"] = "action"
+    act: Callable[[UiNode, float], Mapping[str, Any] | None]
+    method: Literal["action", "value", "keys", "pointer", "window"] = "action"
     action: str = ""
     value: str | float | bool | None = None
     words: tuple[str, ...] = ()
     more: Mapping[str, Any] = {}
+    does: str = ""
+    again: Callable[[], ElementFound] | None = None
 
 
 def reach(session: UiSession, app: UiApp, change: ElementChange) -> ChangeLevel:
     """Return how far a change reaches; the app is asked for the default button of a dialog."""
-    node, window = change.found.node, change.found.window
+    found = change.found
+    node = found.node
+    # A sheet lies in the window that it belongs to.
+    window = next(filter(is_dialog, reversed(found.way)), found.window)
     default = "default" in node.states
-    if not default and is_dialog(window):
+    if not default and is_dialog(window) and change.again is None:
         try:
             default = session.bridge.is_default(node.handle, window.handle, _DEFAULT_SECONDS)
         except UiFault:
             # What cannot be known is taken for the worse.
             default = node.role == "button"
-    keys = change.method == "synthetic keys"
-    return level_of(ChangeFacts(app.id, node, window, default, keys, change.words))
+    runs = session.bridge.runs_input(app) or any(one.role == "terminal" for one in found.way)
+    return level_of(ChangeFacts(app.id, node, window, default, runs, change.words, change.does))
 
 
 def remembered(app: UiApp, found: ElementFound) -> str:
@@ -97,7 +105,10 @@ def carry_out(
     """
     end = time.monotonic() + seconds
     before = change.found
-    found = target(session, app, before.path, before.fingerprint, seconds, before, id=before.id)
+    if change.again is not None:
+        found = change.again()
+    else:
+        found = target(session, app, before.path, before.fingerprint, seconds, before, id=before.id)
     node = found.node
     now = reach(session, app, change._replace(found=found))
     if not at_most(now.level, level):
@@ -110,34 +121,43 @@ def carry_out(
     if change.action:
         check_action(node, change.action)
     # Closing a window ends the element before it answers.
-    with told(app, before.path, writes=True), suppress(Gone):
-        change.act(node, max(end - time.monotonic(), _LEAST))
-    after = _after(session, app, change, node, max(end - time.monotonic(), _LEAST))
-    state = {"role": node.role, "title": node.title, "gone": True}
+    more: Mapping[str, Any] | None = None
+    with told(app, before.path, writes=True), suppress(Gone), modal_told(session.bridge, app):
+        more = change.act(node, max(end - time.monotonic(), _LEAST))
+    left = max(end - time.monotonic(), _LEAST)
+    after = node if change.again is not None else _after(session, app, change, node, left)
+    state: dict[str, Any] = {"role": node.role, "title": node.title, "gone": True}
     answer = {
         "success": True,
         "method": change.method,
         "element_state": state if after is None else element_state(app, after, id=found.id),
         **change.more,
+        **(more or {}),
     }
     if change.value is not None:
-        return answer | _told_value(app, change.value, change.method, node, after)
+        told_of = _told_value(app, change.value, node, after)
+        notes = [*answer.get("notes", ()), *told_of.get("notes", ())]
+        return answer | told_of | ({"notes": notes} if notes else {})
     if after is not None:
         return answer
+    if (error := modal_error(session.bridge, app)) is not None:
+        # It took the action, opened a dialog, and does not answer before that is closed.
+        state.pop("gone")
+        said = [*answer.get("notes", ()), error.message, error.suggestion]
+        return answer | {"success": False, "dialog": error.more["dialog"], "notes": said}
     alive = session.bridge.alive(app)
     note = "The element is gone or not readable since; its last state is given."
-    return answer | {"notes": [note if alive else f"{app.name} has ended since."]}
+    note = note if alive else f"{app.name} has ended since."
+    return answer | {"notes": [*answer.get("notes", ()), note]}
 
 
 def _told_value(
-    app: UiApp, value: str | float | bool, method: str, node: UiNode, after: UiNode | None
+    app: UiApp, value: str | float | bool, node: UiNode, after: UiNode | None
 ) -> dict[str, Any]:
     """Return what an answer says of a value that was set: whether it holds now, and what was."""
     notes: list[str] = []
     secret = holds_secret(node)
     done = after is not None and (secret or same(value, after.value))
-    if method == "synthetic keys":
-        notes.append("The value could not be set; it was typed with synthetic keys.")
     if after is None:
         notes.append("The element is gone or not readable since; whether it was set is unknown.")
     elif secret:

@@ -2,77 +2,25 @@
 
 Reading is SAFE. A change is MODIFY, unless one of the reasons holds that make it DANGEROUS:
 a secret, the default button of a dialog, a word of the table, an app that runs what it is given or
-works other apps, synthetic input. Words on buttons and menu items only raise: one that is missing
-here leaves a call at MODIFY. Names of elements are in the language of the system, so the commonest
-words of some languages stand here. A word counts where it stands as a word; languages written
-without spaces, anywhere.
+works other apps, a combination of keys that ends, destroys or sends. Words on buttons and menu
+items only raise: one that is missing here leaves a call at MODIFY. A word counts where it stands as
+a word; languages written without spaces, anywhere.
 """
 
 import re
+import tomllib
 import unicodedata
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from functools import lru_cache
-from typing import Final, NamedTuple
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple, cast
 
 from iac_accessibility.model import UiNode
 from iac_accessibility.paths import TEXT_ROLES
 from iac_base.secrets import is_secret
 from iac_runtime.policy.effects import Verb
 from iac_runtime.tool import Level
-
-_WORDS: Final = {
-    "destroys": (
-        "delete remove erase trash discard purge wipe destroy clear empty format reset revert"
-        " overwrite replace uninstall unsubscribe forget shred truncate eject unpair"
-        " löschen loeschen entfernen verwerfen leeren ersetzen zurücksetzen formatieren"
-        " deinstallieren supprimer effacer vider remplacer réinitialiser désinstaller eliminar"
-        " borrar quitar vaciar descartar reemplazar restablecer desinstalar elimina cancella svuota"
-        " sostituisci excluir apagar remover esvaziar substituir verwijderen wissen vervangen"
-        " slett slet radera usuń удалить очистить стереть"
-    ),
-    "sends": (
-        "send post publish submit share tweet reply forward broadcast upload invite call"
-        " dial resend transmit commit push release deploy"
-        " senden absenden teilen veröffentlichen weiterleiten hochladen antworten anrufen"
-        " envoyer publier partager transférer répondre soumettre appeler enviar publicar compartir"
-        " reenviar responder llamar invia pubblica condividi inoltra rispondi chiama compartilhar"
-        " encaminhar verzenden versturen delen skicka wyślij отправить опубликовать поделиться"
-    ),
-    "spends money": (
-        "buy purchase pay order checkout donate subscribe bid kaufen bezahlen bestellen"
-        " zahlungspflichtig acheter payer commander comprar pagar acquista paga kopen betalen"
-        " купить оплатить"
-    ),
-    "grants or gives up rights": (
-        "allow authorize authorise grant approve trust permit accept agree unlock enable install"
-        " sign login authenticate erlauben zulassen genehmigen akzeptieren zustimmen"
-        " installieren autoriser accepter permitir autorizar aceptar instalar consenti autorizza"
-        " accetta installa toestaan разрешить установить"
-    ),
-    "runs something": "run execute evaluate ausführen exécuter ejecutar",
-    "ends a session or loses work": (
-        "quit restart shutdown logout reboot terminate kill abort beenden neustart neustarten"
-        " ausschalten abmelden quitter redémarrer éteindre salir reiniciar apagar esci riavvia"
-        " sair afsluiten выйти перезагрузить"
-    ),
-}
-_PHRASES: Final = {
-    "loses work": (
-        "don t save, do not save, don t keep, without saving, nicht speichern"
-        ", ne pas enregistrer, no guardar"
-    ),
-    "ends a session or loses work": "shut down, log out, sign out, force quit",
-    "destroys": "start over",
-    "spends money": "place order",
-    "sends": "go live",
-}
-_UNSPACED: Final = {
-    "destroys": "削除 消去 删除 刪除 삭제",
-    "sends": "送信 发送 傳送 보내기",
-    "spends money": "購入 购买 支付 구매",
-    "grants or gives up rights": "許可 允许 허용",
-    "ends a session or loses work": "終了 退出 종료",
-}
 
 _DOES: Final[dict[str, Verb]] = {
     "destroys": "delete",
@@ -84,26 +32,50 @@ _DOES: Final[dict[str, Verb]] = {
     "loses work": "end",
 }
 
-_MEANING: Final = {word: what for what, words in _WORDS.items() for word in words.split()}
-_TOGETHER: Final = {row: what for what, rows in _PHRASES.items() for row in rows.split(", ")}
-_ANYWHERE: Final = {row: what for what, rows in _UNSPACED.items() for row in rows.split()}
-_WORD: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class _Table(NamedTuple):
+    """Words, phrases of several words, and what counts anywhere; each with what it means."""
+
+    words: Mapping[str, str]
+    phrases: Mapping[str, str]
+    anywhere: Mapping[str, str]
+
+
+@cache
+def _table() -> _Table:
+    rows = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+    found = _Table({}, {}, {})
+    for what, languages in rows.items():
+        for language, texts in languages.items():
+            for text in texts.split():
+                plain = text.replace("-", " ").casefold()
+                if language == "anywhere":
+                    kind = found.anywhere
+                else:
+                    kind = found.phrases if " " in plain else found.words
+                cast(dict[str, str], kind).setdefault(plain, what)
+    return found
+
+
+_WORD: Final = re.compile(r"[^\W_]+")
 
 
 def danger_word(text: str) -> tuple[str, str] | None:
     """Return the first word of the table in `text` and what it means, or None."""
     # Letters of other shapes (full width, styled) spell the same word to a reader.
+    table = _table()
     plain = unicodedata.normalize("NFKC", text)
     words = [word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", plain))]
     for word in words:
-        if word in _MEANING:
-            return word, _MEANING[word]
+        if word in table.words:
+            return word, table.words[word]
     joined = f" {' '.join(words)} "
-    for phrase, what in _TOGETHER.items():
+    for phrase, what in table.phrases.items():
         if f" {phrase} " in joined:
             return phrase, what
-    for phrase, what in _ANYWHERE.items():
+    for phrase, what in table.anywhere.items():
         if phrase in plain:
             return phrase, what
     return None
@@ -144,16 +116,18 @@ class ChangeFacts(NamedTuple):
         node: The element.
         window: The window that it is in.
         default: Whether it is the window's default button.
-        synthetic: Whether keys would be synthesised.
+        runs: Whether the app is known by what it is to run what is typed there.
         words: What is named beside the element's own title: the menus on the way, the action.
+        does: What a combination of keys does, as a meaning of the table; empty where nothing.
     """
 
     app_id: str
     node: UiNode
     window: UiNode
     default: bool = False
-    synthetic: bool = False
+    runs: bool = False
     words: tuple[str, ...] = ()
+    does: str = ""
 
 
 class ChangeLevel(NamedTuple):
@@ -184,13 +158,14 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
         found = danger_word(window.title)
     if found is not None:
         reasons.append(f'"{found[0]}" {found[1]}')
-    if any(fnmatchcase(facts.app_id.casefold(), pattern) for pattern in _RUNNERS):
+    if facts.runs or any(fnmatchcase(facts.app_id.casefold(), pattern) for pattern in _RUNNERS):
         reasons.append("the app runs what it is given, or works other apps")
-    if facts.synthetic:
-        reasons.append("keys are synthesised")
+    if facts.does:
+        reasons.append(f"this {facts.does}")
     if not facts.app_id:
         reasons.append("the identity of the app could not be read")
-    verb = _DOES[found[1]] if found else "unknown"
+    means = facts.does or (found[1] if found else "")
+    verb = _DOES.get(means, "unknown")
     return ChangeLevel("DANGEROUS" if reasons else "MODIFY", tuple(reasons), verb)
 
 

@@ -10,13 +10,14 @@ from typing import Final
 
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import ElementReader
+from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, app_words, check_action
 from iac_accessibility.errors import UiError, told
 from iac_accessibility.identity import ElementFound, differences, with_row
 from iac_accessibility.locate import path_of, stale
 from iac_accessibility.model import Handle, UiApp, UiNode, Want
 from iac_accessibility.paths import MENU_ROLES
-from iac_accessibility.toolset import UiCall, changes
+from iac_accessibility.toolset import changes
 from iac_accessibility.traverse import WalkLimits, walk
 from iac_base.errors import near_text, quoted
 
@@ -54,8 +55,8 @@ def click_menu(session: UiSession, call: UiCall) -> ElementChange:
     app = call.app
     item, named = _follow(session, app, call.arguments["menu_path"], call.seconds)
     found = with_row(session.bridge, app, item, seconds=call.seconds)
-    if call.bound is not None and (why := differences(call.bound, found)):
-        raise stale(session, app, found.path, call.bound, why)
+    if call.bound and (why := differences(call.bound[0], found)):
+        raise stale(session, app, found.path, call.bound[0], why)
     action = "press" if "press" in found.node.actions else "pick"
     with told(app, found.path):
         check_action(found.node, action, "press")

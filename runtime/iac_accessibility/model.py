@@ -109,6 +109,30 @@ class UiNode(NamedTuple):
         return "visible" in self.states
 
 
+class ScreenWindow(NamedTuple):
+    """A window as the window system knows it, whether its app shows a tree or not.
+
+    Attributes:
+        number: The window system's own.
+        pid: The process behind its connection; 0 where that is not known.
+        title: What it is called; empty where nothing.
+        kind: The class that it names itself (X11), or its layer; empty where nothing.
+        frame: Of its content.
+        dialog: Whether it asks for an answer.
+        minimized: Whether it is.
+        margin: Left and top of what the app draws around the window itself (shadows).
+    """
+
+    number: int
+    pid: int
+    title: str
+    kind: str
+    frame: Frame
+    dialog: bool = False
+    minimized: bool = False
+    margin: tuple[int, int] = (0, 0)
+
+
 class Picture(NamedTuple):
     """A part of the screen.
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession, walk_app
+from iac_accessibility.calls import UiCall
 from iac_accessibility.errors import UiError
 from iac_accessibility.identity import RowReader, found_at, surroundings, with_row
 from iac_accessibility.levels import holds_secret
@@ -20,7 +21,7 @@ from iac_accessibility.render import (
     found_facts,
     frame_facts,
 )
-from iac_accessibility.toolset import UiCall, reads
+from iac_accessibility.toolset import reads
 from iac_accessibility.traverse import Branch, WalkLimits, walk
 from iac_base.errors import InvalidParameterError
 
@@ -42,7 +43,7 @@ def find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
         want |= Want.VALUE
     if "identifier" in arguments:
         want |= Want.IDENTIFIER
-    fits = _Fits(arguments)
+    fits = Fits(arguments)
     found: list[Branch] = []
     checked = 0
 
@@ -80,7 +81,7 @@ def find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
 
 
 def _labelled(
-    session: UiSession, app: UiApp, order: Sequence[Branch], fits: "_Fits", seconds: float
+    session: UiSession, app: UiApp, order: Sequence[Branch], fits: "Fits", seconds: float
 ) -> list[Branch]:
     """Return elements without a title of their own that are called so elsewhere."""
     asked = [one for one in order if not one.node.title and is_active(one.node)][:_LABELS]
@@ -100,7 +101,7 @@ def _labelled(
     return found
 
 
-class _Fits:
+class Fits:
     """Whether an element is one that is looked for."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:

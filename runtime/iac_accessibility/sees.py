@@ -12,13 +12,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from iac_accessibility.apps import UiSession, walk_app
+from iac_accessibility.calls import UiCall
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.levels import hides_values, holds_secret
 from iac_accessibility.model import Denied, Frame, Picture, UiApp, UiNode, Unsupported, Want
 from iac_accessibility.overview import ACTIVE_ROLES, budget, lines, shapes
 from iac_accessibility.paths import TEXT_ROLES, WINDOW_ROLES
 from iac_accessibility.render import DATA_NOTE, app_facts, line_of_shape, shown_value
-from iac_accessibility.toolset import UiCall, reads
+from iac_accessibility.toolset import reads
 from iac_accessibility.traverse import Branch, Walk, WalkLimits
 from iac_accessibility.tree import show
 from iac_base.distribution import pip_install

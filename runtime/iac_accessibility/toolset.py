@@ -13,30 +13,28 @@ import json
 import secrets
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import wraps
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
-from iac_accessibility.apps import UiSession
+from iac_accessibility.apps import UiSession, modal_told
 from iac_accessibility.bridge import Bridge
+from iac_accessibility.calls import UiCall, call_of
 from iac_accessibility.changes import ElementChange, carry_out, reach, remembered
-from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError, told
-from iac_accessibility.identity import ElementFound, Fingerprint, is_id
-from iac_accessibility.levels import holds_secret
-from iac_accessibility.locate import target
+from iac_accessibility.errors import UiError, told
+from iac_accessibility.levels import ChangeLevel, holds_secret
 from iac_accessibility.model import Silent, UiApp
 from iac_accessibility.news import news
-from iac_accessibility.paths import PathError, parse_path, path_text
 from iac_base.cancellation import Cancellation
 from iac_base.distribution import pip_install
-from iac_base.errors import quoted
+from iac_base.errors import ToolError, quoted
 from iac_base.text import clean
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.effects import CallFacts, Effect, Raised
+from iac_runtime.policy.effects import CallFacts, Effect, Raised, Verb
 from iac_runtime.policy.escalation import from_results
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tool import Level
@@ -85,56 +83,8 @@ def _unavailable(message: str, guidance: str) -> UiError:
     return UiError("UNAVAILABLE", message, guidance, reason="no_interface")
 
 
-@dataclass(frozen=True, slots=True)
-class UiCall:
-    """A call of a tool.
-
-    Attributes:
-        arguments: They fit the tool's schema.
-        seconds: The time that it may take.
-        named: The app; None where none was named.
-        path: The element's path in canonical spelling; empty where none was given.
-        id: The short id that was given in place of a path.
-        bound: What the element has to be, since a person agreed to that one; None where nobody was
-            asked yet.
-        cancel: Ends it early, and is told how far it is.
-        apps: Those that may be read: the one that was named, or all that run and are not denied.
-    """
-
-    arguments: Mapping[str, Any]
-    seconds: float
-    named: UiApp | None
-    path: str
-    bound: Fingerprint | None = None
-    cancel: Cancellation = field(default_factory=Cancellation)
-    apps: tuple[UiApp, ...] = ()
-    id: str = ""
-
-    @property
-    def app(self) -> UiApp:
-        """The app that was named, or is in front.
-
-        Raises:
-            UiError: There is none.
-        """
-        if self.named is None:
-            raise UiError(
-                *("NOT_FOUND", "No app has the keyboard.", "Name the app."),
-                reason="app_not_running",
-            )
-        return self.named
-
-    def element(self, session: UiSession) -> ElementFound:
-        """Return the element that id or path were made from. Raises as `target`."""
-        known = session.memory.by_id(self.id)
-        before = self.bound or (
-            known.fingerprint if known else session.memory.fingerprint(self.app, self.path)
-        )
-        return target(session, self.app, self.path, before, self.seconds, id=self.id)
-
-
 _Read: TypeAlias = Callable[[UiSession, UiCall], "dict[str, Any] | ToolResult"]
-_Change: TypeAlias = Callable[[UiSession, UiCall], ElementChange]
+_Change: TypeAlias = Callable[[UiSession, UiCall], ElementChange | list[ElementChange]]
 
 
 def reads(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
@@ -179,7 +129,7 @@ class UiToolset:
     def __init__(self, bridge: Bridge | None = None) -> None:
         self._session = UiSession(bridge) if bridge else None
         self._opening = Lock()
-        self._planned: OrderedDict[str, tuple[UiApp, ElementChange]] = OrderedDict()
+        self._planned: OrderedDict[str, tuple[UiApp, tuple[ElementChange, ...]]] = OrderedDict()
         self._tags: OrderedDict[Hashable, str] = OrderedDict()
         self._keeping = Lock()
 
@@ -211,7 +161,7 @@ class UiToolset:
             UiError: The app is not to be found, or nothing answers here.
         """
         session = self.session
-        asked = _asked(session, tool, call)
+        asked = call_of(session, tool, call)
         running = [asked.named] if asked.named else session.apps()
         if front and not asked.named:
             # Where only one app runs, it is meant whatever has the keyboard.
@@ -258,57 +208,98 @@ class UiToolset:
         key = json.dumps([tool.name, call.arguments], sort_keys=True, default=str)
         with self._keeping:
             agreed = self._planned.get(key) if call.token else None
-        asked = _asked(session, tool, call, agreed)
+        asked = call_of(session, tool, call, agreed)
         app = asked.app
-        with told(app, asked.path, tool=tool.name):
-            change = find(session, asked)
-            level, reasons, verb = reach(session, app, change)
+        with told(app, asked.path, tool=tool.name), modal_told(session.bridge, app):
+            made = find(session, asked)
+            rows = made if isinstance(made, list) else [made]
+            judged = [(change, reach(session, app, change)) for change in rows]
 
         def perform(_cancel: Cancellation | None) -> ToolResult:
-            with told(app, change.found.path, tool=tool.name):
-                done = carry_out(session, app, change, level, asked.seconds)
+            answers: list[dict[str, Any]] = []
+            for number, (change, was) in enumerate(judged):
+                try:
+                    with told(app, change.found.path, tool=tool.name):
+                        answers.append(carry_out(session, app, change, was.level, asked.seconds))
+                except ToolError as error:
+                    if number and len(rows) > 1:
+                        error.message = f"{number} of {len(rows)} were done; then: {error.message}"
+                    raise
+            done = _several(answers) if "fields" in call.arguments else answers[-1]
+            with told(app, tool=tool.name):
                 seen = news(session, app, _NEWS) if done["success"] else None
-                return ToolResult(clean(done | ({} if seen is None else {"changes": seen})))
+            return ToolResult(clean(done | ({} if seen is None else {"changes": seen})))
 
+        return Plan(tool, self._facts(tool, call, key, app, judged, taint), perform)
+
+    def _facts(
+        self,
+        tool: Tool,
+        call: Call,
+        key: str,
+        app: UiApp,
+        judged: Sequence[tuple[ElementChange, ChangeLevel]],
+        taint: Taint,
+    ) -> CallFacts:
+        """Return what a call of changes does, and remember what it was planned for."""
         shown = dict(call.arguments)
-        if "value" in shown and holds_secret(change.found.node):
+        effects: list[Effect] = []
+        raised: list[Raised] = []
+        for change, (level, reasons, known) in judged:
+            node, path = change.found.node, change.found.path
+            verb: Verb = "change" if known == "unknown" and change.value is not None else known
+            effects.append(Effect(verb, app.id, app.name, node.role, path, level=level))
+            raised += [
+                Raised("interface", f"{one[:1].upper()}{one[1:]}.", "SAFE") for one in reasons
+            ]
+        if any(holds_secret(change.found.node) for change, _ in judged):
             # They are asked about and recorded.
-            shown["value"] = "[secret]"
-        if verb == "unknown" and change.value is not None:
-            verb = "change"
-        node, path = change.found.node, change.found.path
-        effect = Effect(verb, app.id, app.name, node.role, path, level=level)
-        facts = CallFacts(
+            hidden = {"value": "[secret]", "text": "[secret]", "fields": "[secret]"}
+            shown |= {name: text for name, text in hidden.items() if name in shown}
+        given = [str(call.arguments.get(name, "")) for name in ("value", "text", "fields")]
+        changes = tuple(change for change, _ in judged)
+        tag = self._tag(key, app, changes)
+        modest = all(level == "MODIFY" for _, (level, _, _) in judged)
+        # What is shown last is what the call is called by.
+        lines = [change.line for change in changes] if "fields" in shown else [changes[-1].line]
+        return CallFacts(
             tool.name,
-            (effect,),
+            tuple(dict.fromkeys(effects)),
             shown,
-            line=f"{change.line}, element {self._tag(key, app, change)}",
-            raised=(
-                *(Raised("interface", f"{one[:1].upper()}{one[1:]}.", "SAFE") for one in reasons),
-                *from_results([str(call.arguments.get("value", ""))], taint),
-            ),
-            memory=remembered(app, change.found) if level == "MODIFY" else "",
+            line=f"{'; '.join(lines)}, element {tag}",
+            raised=(*dict.fromkeys(raised), *from_results([one for one in given if one], taint)),
+            memory=remembered(app, changes[-1].found) if modest else "",
         )
-        return Plan(tool, facts, perform)
 
     def close(self) -> None:
         """End all watches and let go of the platform."""
         if self._session is not None:
             self._session.close()
 
-    def _tag(self, key: str, app: UiApp, change: ElementChange) -> str:
-        """Remember what a call was planned for, and return the tag of the element."""
-        element = (app.pid, app.started, change.found.fingerprint)
+    def _tag(self, key: str, app: UiApp, changes: tuple[ElementChange, ...]) -> str:
+        """Remember what a call was planned for, and return the tag of its elements."""
+        elements = (app.pid, app.started, *(change.found.fingerprint for change in changes))
         with self._keeping:
             # At random: a tag of another server is none of this one.
-            tag = self._tags.setdefault(element, secrets.token_hex(4))
-            self._tags.move_to_end(element)
-            self._planned[key] = (app, change)
+            tag = self._tags.setdefault(elements, secrets.token_hex(4))
+            self._tags.move_to_end(elements)
+            self._planned[key] = (app, changes)
             self._planned.move_to_end(key)
             for kept in (self._tags, self._planned):
                 if len(kept) > _KEPT:
                     kept.popitem(last=False)
         return tag
+
+
+def _several(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the answers of several changes as one."""
+    notes = [note for one in answers for note in one.get("notes", ())]
+    rows = [{name: one[name] for name in _OF_FIELD if name in one} for one in answers]
+    done = all(one["success"] for one in answers)
+    return {"success": done, "fields": rows, **({"notes": notes} if notes else {})}
+
+
+_OF_FIELD: Final = ("success", "method", "element_state", "previous_value", "new_value")
 
 
 def _reading(app: UiApp, path: str, level: Level) -> Effect:
@@ -319,57 +310,3 @@ def _reading(app: UiApp, path: str, level: Level) -> Effect:
 def open_toolset(_context: ToolContext) -> UiToolset:
     """Return the toolset of this machine."""
     return UiToolset()
-
-
-def _asked(
-    session: UiSession,
-    tool: Tool,
-    call: Call,
-    agreed: tuple[UiApp, ElementChange] | None = None,
-) -> UiCall:
-    """Return a call with its app found; `agreed` is what a person said yes to, if asked."""
-    arguments = call.arguments
-    seconds = float(arguments.get("timeout") or tool.timeout or 0)
-    text = str(arguments.get("element", ""))
-    known = session.memory.by_id(text)
-    with told(None, tool=tool.name):
-        if is_id(text) and known is None:
-            raise UiError(
-                "NOT_FOUND", f"No answer gave an element {text}.", LOOK_AGAIN, reason="no_element"
-            )
-        wanted = arguments.get("app", known.process[0] if known else None)
-        if wanted is None and text:
-            raise UiError(
-                "INVALID_PARAMETER",
-                "A path needs its app.",
-                "Name the app, or give the element's id.",
-                reason="bad_path",
-            )
-        app = session.app(wanted) if wanted is not None else None
-    with told(app, tool=tool.name):
-        path = known.path if known else _canonical(text) if "element" in arguments else ""
-        if known is not None and app is not None and known.process != (app.pid, app.started):
-            why = f"{text} was read in another process than {app.name} has now"
-            raise StaleError(path, why)
-        given = text if known else ""
-        if agreed is None:
-            return UiCall(arguments, seconds, app, path, id=given)
-        before, change = agreed
-        if app is None or (before.pid, before.started) != (app.pid, app.started):
-            why = f"it was another process of {before.name}, which was started anew"
-            raise StaleError(change.found.path, why)
-        bound = change.found.fingerprint
-        return UiCall(arguments, seconds, app, path, bound, id=given)
-
-
-def _canonical(path: str) -> str:
-    try:
-        return path_text(parse_path(path))
-    except PathError as error:
-        raise UiError(
-            "INVALID_PARAMETER",
-            f"{quoted(path, 120)} is no path: {error}.",
-            "Paths look like window[0]/toolbar[0]/button[@title='Close'].",
-            reason="bad_path",
-            element_path=path[:200],
-        ) from None

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession, walk_app
+from iac_accessibility.calls import UiCall
 from iac_accessibility.identity import ElementFound, branch_of, found_at, row_reader
 from iac_accessibility.levels import hides_values, holds_secret
 from iac_accessibility.model import (
@@ -32,7 +33,7 @@ from iac_accessibility.overview import (
 )
 from iac_accessibility.paths import MENU_ROLES, WINDOW_ROLES, role_name
 from iac_accessibility.render import found_facts, line_of, line_of_shape, outline, quoted_text
-from iac_accessibility.toolset import UiCall, reads
+from iac_accessibility.toolset import reads
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
 from iac_base.errors import InvalidParameterError
 

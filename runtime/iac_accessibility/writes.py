@@ -1,15 +1,19 @@
 """The tools that change an element: what is going to be done, by its own action or its value."""
 
 import math
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from iac_accessibility.apps import UiSession
+from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, check_action, check_enabled, element_words
 from iac_accessibility.errors import LOOK_AGAIN, UiError
+from iac_accessibility.hands import TextGiven, put_text
+from iac_accessibility.identity import ElementFound
 from iac_accessibility.levels import holds_secret
-from iac_accessibility.model import Settable, UiNode
+from iac_accessibility.model import Settable, UiApp, UiNode
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name
-from iac_accessibility.toolset import UiCall, changes
+from iac_accessibility.toolset import changes
 from iac_base.errors import quoted
 from iac_base.text import escaped
 
@@ -40,16 +44,27 @@ def perform_action(session: UiSession, call: UiCall) -> ElementChange:
 
 @changes
 def set_value(session: UiSession, call: UiCall) -> ElementChange:
-    """Set a value, by pressing what is switched, and by keys where nothing else is possible.
+    """Set a value, by pressing what is switched, and by paste or keys where nothing else does.
 
     Raises:
         UiError: The path leads nowhere or elsewhere, the element takes no value, or not this one.
     """
-    bridge, app = session.bridge, call.app
     found = call.element(session)
+    return setting(session, call.app, found, call.arguments["value"], call.seconds)
+
+
+def setting(
+    session: UiSession, app: UiApp, found: ElementFound, given: str | float | bool, seconds: float
+) -> ElementChange:
+    """Return the change that sets the value of an element.
+
+    Raises:
+        UiError: The element takes no value, or not this one.
+    """
+    bridge = session.bridge
     node = found.node
     check_enabled(node)
-    takes = bridge.settable(node.handle, call.seconds)
+    takes = bridge.settable(node.handle, seconds)
     switch = next((name for name in _SWITCHES if name in node.actions), "")
     switched = bool(switch) and node.role in BOOLEAN_ROLES
     typed = not switched and takes.kind is None
@@ -60,23 +75,23 @@ def set_value(session: UiSession, call: UiCall) -> ElementChange:
             f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN,
             reason="not_settable",
         )
-    value = coerce(call.arguments["value"], node, takes)
+    value = coerce(given, node, takes)
 
-    def act(now: UiNode, seconds: float) -> None:
-        if typed:
-            bridge.type_text(app, now.handle, str(value), seconds)
-        elif not switched:
+    def act(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
+        if not switched and isinstance(value, str):
+            return put_text(session, TextGiven(app, found.window, now, value, whole=True), seconds)
+        if not switched:
             bridge.set_value(now.handle, value, seconds)
         elif bool(now.value) is not value:
             bridge.perform(now.handle, switch, seconds)
+        return None
 
     shown = "a secret" if holds_secret(node) else _given(value, 200)
-    how = " with synthetic keys" if typed else ""
     return ElementChange(
         found,
-        f"set {element_words(found, app)} to {shown}{how}",
+        f"set {element_words(found, app)} to {shown}",
         act,
-        "synthetic keys" if typed else "action" if switched else "value",
+        "action" if switched else "value",
         switch if switched else "",
         value,
     )

@@ -34,7 +34,7 @@ def bridge(desk: stack.Desktop) -> Iterator[Any]:
     """The bridge to the apps of that desktop."""
     from iac_accessibility.atspi.bridge import AtspiBridge
 
-    opened = AtspiBridge(desk.env["DBUS_SESSION_BUS_ADDRESS"])
+    opened = AtspiBridge(desk.env["DBUS_SESSION_BUS_ADDRESS"], desk.env["DISPLAY"])
     yield opened
     opened.close()
 

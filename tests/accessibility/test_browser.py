@@ -45,9 +45,8 @@ def test_a_page_is_woken_pressed_and_typed_into(browser: User) -> None:
     path = browser.path(title="Name", role="text_field")
     answer = browser("set_value", element=path, value="typed web")
     assert browser.plan is not None
-    assert "with synthetic keys" in browser.plan.facts.line
-    assert browser.plan.facts.level == "DANGEROUS"
-    assert (answer["success"], answer["method"]) == (True, "synthetic keys")
+    assert browser.plan.facts.level == "MODIFY"
+    assert (answer["success"], answer["method"]) == (True, "paste")
     stack.wait_until(lambda: browser.sees("got typed web"), "the text")
     check = browser.path(role="check_box")
     assert browser("set_value", element=check, value=True)["success"]

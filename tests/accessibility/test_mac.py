@@ -32,7 +32,7 @@ needs_wheels = pytest.mark.skipif(not VERSIONS, reason="no wheels of PyObjC (.ci
 NOTHING = ui_pyobjc.Framework({}, {}, frozenset())
 REVIEWED = {
     # Classes come from the Objective-C runtime; their selectors answer with objects or numbers.
-    "AppKit": {"NSWorkspace", "NSRunningApplication"},
+    "AppKit": {"NSWorkspace", "NSRunningApplication", "NSPasteboard", "NSPasteboardItem"},
     # Written in C inside PyObjC, and in the metadata since 13.0 only.
     "HIServices": {"AXValueCreate", "AXValueGetValue"},
     # PyObjC's own module, not a framework.
@@ -42,7 +42,9 @@ SELECTORS = {
     *("sharedWorkspace", "runningApplications", "URLForApplicationWithBundleIdentifier_"),
     *("runningApplicationWithProcessIdentifier_", "activationPolicy", "processIdentifier"),
     *("bundleIdentifier", "localizedName", "launchDate"),
-    *("timeIntervalSince1970", "activateWithOptions_"),
+    *("timeIntervalSince1970", "activateWithOptions_", "bundleURL", "path"),
+    *("generalPasteboard", "pasteboardItems", "types", "dataForType_", "clearContents"),
+    *("setString_forType_", "changeCount", "setData_forType_", "writeObjects_", "alloc", "init"),
 }
 
 
@@ -294,11 +296,11 @@ def test_changes_are_heard_on_a_run_loop(user: User) -> None:
 def test_keys_are_typed_in_pieces_into_a_focused_field(mac: ui_mac.Mac, user: User) -> None:
     from iac_accessibility.macos.bridge import MacBridge
 
-    path = user.path(title="Name", role="text_field")
-    mark = user.toolset.session.memory.fingerprint(user.toolset.session.app(user.app.pid), path)
-    assert mark is not None
     text = "a text of more than twenty letters"
-    MacBridge().type_text(user.app, mark.handle, text, 2.0)
+    hands = MacBridge().hands
+    path = user.path(title="Name", role="text_field")
+    user("press_keys", element=path, keys=["cmd+a", "Delete"])
+    hands.write(text, lambda: None)
     assert "".join(mac.typed) == text
     assert len(mac.typed) == 2
     stack.wait_until(lambda: user("find_element", value=text)["result_count"], "the text")

@@ -198,14 +198,13 @@ def test_an_app_that_does_not_come_to_the_front_is_not_typed_into(play: Any, obe
     app.obeys = obeys
     mac, call = play(editor(), app)
     from iac_accessibility.macos import workspace
-    from iac_accessibility.model import ActionFailed, UiApp
+    from iac_accessibility.model import ActionFailed
 
-    target = UiApp(OTHER, "Viewer", "org.example.Viewer", 1.0)
     if obeys:
-        workspace.activate(target, 0.2)
+        workspace.activate_process(OTHER, 0.2)
     else:
         with pytest.raises(ActionFailed):
-            workspace.activate(target, 0.05)
+            workspace.activate_process(OTHER, 0.05)
     assert (mac.front == OTHER) is obeys
     assert call("list_windows", app=OTHER)["windows"][0]["frontmost"] is obeys
 

@@ -10,6 +10,7 @@ from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.apps import find_app
 from iac_accessibility.changes import same
+from iac_accessibility.keys import parse_stroke, stroke_does
 from iac_accessibility.levels import ChangeFacts, danger_word, level_of
 from iac_accessibility.model import Settable, UiApp, UiNode
 from iac_accessibility.paths import (
@@ -110,8 +111,9 @@ DIALOG = node("d", "dialog", "Question")
                node("d", "alert", "Delete 40 items?")), "DANGEROUS"),
         (facts(node("f", "secure_text_field", states=["secure"]), WINDOW),
          "DANGEROUS"),
-        (facts(node("f", "text_field", "Name"), WINDOW, synthetic=True),
-         "DANGEROUS"),
+        (facts(node("f", "text_field", "Name"), WINDOW, runs=True), "DANGEROUS"),
+        (facts(node("f", "text_field", "Name"), WINDOW, does="sends"), "DANGEROUS"),
+        (facts(node("f", "text_field", "Name"), WINDOW), "MODIFY"),
         (facts(node("m", "menu_item", "Bin"), WINDOW, words=("Empty",)),
          "DANGEROUS"),
         (ChangeFacts("com.apple.Terminal", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
@@ -129,6 +131,50 @@ def test_levels(facts: ChangeFacts, level: str) -> None:
 @given(st.text(), st.text())
 def test_a_word_counts_whatever_stands_around_it(before: str, after: str) -> None:
     assert danger_word(f"{before} delete {after}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Supprimer", "Elimina", "Verwijder", "Slet", "Radera", "Poista", "Usuń", "Удалить"),
+        *("Видалити", "Smazat", "Odstrániť", "Törlés", "Șterge", "Διαγραφή", "Sil", "حذف", "מחק"),
+        *(
+            "Hapus",
+            "Padam",
+            "Xóa",
+            "Obriši",
+            "Suprimeix",
+            "हटाएँ",
+            "削除",
+            "删除",
+            "刪除",
+            "삭제",
+            "ลบ",
+        ),
+        *(
+            "Überweisen",
+            "Virement",
+            "振込",
+            "转账",
+            "송금",
+            "Paga ora",
+            "Betal",
+            "Revoke",
+            "Widerrufen",
+        ),
+        *(
+            "Transfer",
+            "Ne pas enregistrer",
+            "Don’t Save",
+            "保存しない",
+            "Άρση: Αποστολή",
+            "Gửi",
+            "Kirim",
+        ),
+    ],
+)
+def test_what_deletes_pays_and_sends_is_known_in_the_languages_of_the_system(text: str) -> None:
+    assert danger_word(text)
 
 
 @pytest.mark.parametrize("text", ["Undeletable", "Formatter", "Sender", "Save", "", "Postpone"])
@@ -159,7 +205,7 @@ def test_apps_are_named_by_name_id_or_process() -> None:
     rows = [FRONT, UiApp(2, "Mail", "com.apple.mail", 1.0), UiApp(3, "Mail", "org.other.mail", 1.0)]
 
     def find(wanted: str | int) -> int:
-        return find_app(wanted, rows, lambda name: name == "Calendar").pid
+        return find_app(wanted, rows, Memory(tree(ROWS))).pid
 
     for wanted in ("notes", "com.apple.NOTES", "1", 1, "Notes "):
         assert find(wanted) == 1
@@ -175,15 +221,18 @@ def test_apps_are_named_by_name_id_or_process() -> None:
             find(wanted)
         assert caught.value.facts()["reason"] == reason
     with pytest.raises(ToolError):
-        find_app("x", [], lambda _: False)
+        find_app("x", [], Memory(tree(ROWS)))
 
 
 def test_the_table_of_tools_is_what_clients_take() -> None:
     from jsonschema import Draft202012Validator
 
-    assert len(TOOLS) == 9
+    assert len(TOOLS) == 19
     reading = {"get_ui_tree", "find_element", "get_focused_element", "list_windows"}
-    assert {tool.name for tool in TOOLS if tool.ceiling == "SAFE"} == reading | {"observe_changes"}
+    assert {tool.name for tool in TOOLS if tool.ceiling == "SAFE"} == reading | {
+        "observe_changes",
+        "wait_for",
+    }
     for tool in TOOLS:
         entry = listing_entry(tool)
         for schema in (entry["inputSchema"], entry["outputSchema"]):
@@ -219,19 +268,53 @@ def test_a_plan_names_what_a_gate_judges() -> None:
     assert plan.facts.memory == other.facts.memory != ""
 
 
-def test_what_cannot_be_set_is_typed_and_that_is_said() -> None:
+def test_where_there_are_no_keys_what_cannot_be_set_is_refused_in_one_line() -> None:
     bridge = Memory(tree(ROWS))
     bridge.takes = Settable(None)
     toolset = UiToolset(bridge)
-    plan = prepare(
-        toolset,
-        "set_value",
-        {"app": 100, "element": "window[0]/text_field[0]", "value": "new"},
-    )
-    assert ("with synthetic keys" in plan.facts.line, plan.facts.level) == (True, "DANGEROUS")
-    answer = perform(plan)
-    assert (answer["success"], answer["method"]) == (True, "synthetic keys")
-    assert "typed" in answer["notes"][0]
+    field = {"app": 100, "element": "window[0]/text_field[0]"}
+    for tool, more in (("set_value", {"value": "new"}), ("type_text", {"text": "new"})):
+        plan = prepare(toolset, tool, {**field, **more})
+        with pytest.raises(ToolError) as caught:
+            perform(plan)
+        assert caught.value.facts()["reason"] == "no_interface"
+        assert "cannot be given here: nothing here has keys." in caught.value.message
+    with pytest.raises(ToolError):
+        prepare(toolset, "press_keys", {"app": 100, "keys": ["Return"]})
+    assert bridge.done == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("cmd+Q", "command+q"),
+        ("Ctrl+Shift+S", "control+shift+s"),
+        ("enter", "return"),
+        ("ctrl++", "control++"),
+        ("A", "A"),
+        ("Page Down", "page_down"),
+        ("alt+F4", "option+f4"),
+    ],
+)
+def test_combinations_by_name(text: str, shown: str) -> None:
+    assert parse_stroke(text).text == shown
+
+
+@pytest.mark.parametrize("text", ["", "hyper+a", "ctrl+nokey", "\x00"])
+def test_what_is_no_combination_is_refused(text: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        parse_stroke(text)
+    assert caught.value.facts()["reason"] == "bad_value"
+
+
+def test_combinations_count_by_what_they_do() -> None:
+    def does(text: str, in_text: bool = False) -> str:
+        return stroke_does(parse_stroke(text), in_text=in_text)
+
+    assert does("cmd+q") == does("alt+F4") == "ends a session or loses work"
+    assert does("cmd+backspace") == does("Delete") == "destroys"
+    assert does("Delete", in_text=True) == does("ctrl+s") == does("Escape") == ""
+    assert does("cmd+Return", in_text=True) == "sends"
 
 
 def test_a_call_that_reaches_further_than_was_judged_is_refused() -> None:

@@ -65,6 +65,12 @@ def test_what_the_bridge_is_told_of_an_action(fault: Exception, reason: str, typ
 
 
 ELSEWHERE = {
+    # In `test_ui_hands`, on an app of their own.
+    ("app_modal", "TIMEOUT"),
+    ("focus_lost", "REFUSED"),
+    ("not_exact", "EXECUTION_ERROR"),
+    ("not_shown", "NOT_SUPPORTED"),
+    ("no_window", "NOT_SUPPORTED"),
     ("app_gone", "NOT_FOUND"),
     ("failed", "EXECUTION_ERROR"),
     ("no_interface", "UNAVAILABLE"),

@@ -38,6 +38,7 @@ def test_a_scenario_passes(
         start(app)
     monkeypatch.setenv("IAC_BIN", str(Path(sys.executable).parent))
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", desk.env["DBUS_SESSION_BUS_ADDRESS"])
+    monkeypatch.setenv("DISPLAY", desk.env["DISPLAY"])
     words = ["iac-scenario", "run", str(path), "--sandbox-root", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", words)
     status = main()

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from ui_pyobjc import Framework
 
-from iac_accessibility.atspi.bridge import AtspiBridge, select_all, type_text
+from iac_accessibility.atspi.bridge import AtspiBridge
+from iac_accessibility.keys import parse_stroke
 from iac_accessibility.model import (
     ALIVE_CHANGES,
     Denied,
@@ -26,6 +27,10 @@ from iac_accessibility.model import (
 )
 
 ALL = Want.CHILDREN | Want.VALUE | Want.IDENTIFIER | Want.FRAME | Want.ACTIONS | Want.DESCRIPTION
+KEYS = {"return": 36, "tab": 48, "delete": 117, "escape": 53, "down": 125}
+LAYOUT = dict(enumerate("qwertyuiopasdfghjklzxcvbnm", 1))
+"""A layout on which no letter is where the tables of a US keyboard have it."""
+
 _ROLES = {
     "secure_text_field": ("AXTextField", "AXSecureTextField"),
     "dialog": ("AXWindow", "AXDialog"),
@@ -215,7 +220,17 @@ class Mac:
 
     def CGWindowListCopyWindowInfo(self, _option: int, _window: int) -> list[dict[str, Any]]:  # noqa: N802
         order = sorted(self.apps(), key=lambda app: not app.frontmost)
-        return [{"kCGWindowOwnerPID": app.pid, "kCGWindowLayer": 0} for app in order]
+        bounds = {"X": 0.0, "Y": 0.0, "Width": 100.0, "Height": 100.0}
+        return [
+            {
+                "kCGWindowOwnerPID": app.pid,
+                "kCGWindowNumber": app.pid,
+                "kCGWindowLayer": 0,
+                "kCGWindowName": "",
+                "kCGWindowBounds": bounds,
+            }
+            for app in order
+        ]
 
     def AXUIElementCopyParameterizedAttributeValue(  # noqa: N802
         self, element: Element, _name: str, part: AXValueRef, _: None
@@ -358,9 +373,21 @@ class Mac:
     def CGEventPostToPid(self, pid: int, event: Any) -> None:  # noqa: N802
         if not event.down:
             return
-        if event.flags:
-            found = self.bridge.focused(self.app(pid), 1.0)
-            select_all(self.bridge._bus, found, 1.0)
-        elif event.text is not None:
+        hands = self.bridge.hands
+        names = {code: name for name, code in KEYS.items()}
+        held = "ctrl+" if event.flags & 0x100000 else ""
+        if event.text is not None:
             self.typed.append(event.text)
-            type_text(self.bridge._bus, event.text, 1.0)
+            hands.write(event.text, lambda: None)
+        else:
+            key = names.get(event.key) or LAYOUT[event.key]
+            hands.stroke(parse_stroke({"ctrl+down": "ctrl+end"}.get(held + key, held + key)))
+
+    def CGEventKeyboardGetUnicodeString(  # noqa: N802
+        self, event: Any, _most: int, _count: None, _text: None
+    ) -> tuple[int, str]:
+        typed = LAYOUT.get(event.key, "")
+        return len(typed), typed.upper() if event.flags else typed
+
+    def CGEventSourceFlagsState(self, _state: int) -> int:  # noqa: N802
+        return 0

@@ -73,6 +73,9 @@ class Running:
     def launchDate(self) -> Any:  # noqa: N802
         return types.SimpleNamespace(timeIntervalSince1970=lambda: self._app.started)
 
+    def bundleURL(self) -> None:  # noqa: N802
+        return None
+
     def activateWithOptions_(self, _options: int) -> bool:  # noqa: N802
         self._mac.activated(self._app.pid)
         return True

@@ -346,6 +346,7 @@ class Trees:
                 "kCGWindowNumber": one.number,
                 "kCGWindowLayer": 0,
                 "kCGWindowName": "",
+                "kCGWindowBounds": {"X": 0.0, "Y": 0.0, "Width": 100.0, "Height": 100.0},
             }
             for app in order
             for one in app.windows

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from iac_accessibility.keys import parse_stroke
 from iac_accessibility.model import (
     ChangeKind,
     Frame,
@@ -134,9 +135,41 @@ class Memory:
         self.done.append(("set", handle, value))
         self.values[handle] = value
 
-    def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:
-        self.done.append(("type", handle, text))
-        self.values[handle] = text
+    select_all_keys = parse_stroke("ctrl+a")
+    text_end_keys = parse_stroke("ctrl+end")
+
+    @property
+    def hands(self) -> Any:
+        raise Silent("nothing here has keys")
+
+    def names(self, app: UiApp) -> Sequence[str]:
+        return ()
+
+    def runs_input(self, app: UiApp) -> bool:
+        return False
+
+    def grab_focus(self, handle: Handle, timeout: float) -> None:
+        self.done.append(("focus", handle, None))
+
+    def has_focus(self, handle: Handle, timeout: float) -> bool:
+        return True
+
+    def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
+        self.set_value(handle, (self.full_text(handle, timeout) or "") + text, timeout)
+
+    def select_all(self, handle: Handle, timeout: float) -> bool:
+        return False
+
+    def select(self, handle: Handle, index: int, timeout: float) -> None:
+        self.done.append(("select", handle, index))
+
+    def scroll_to(self, handle: Handle, timeout: float) -> bool:
+        self.done.append(("scroll", handle, None))
+        return True
+
+    def full_text(self, handle: Handle, timeout: float) -> str | None:
+        value = self.one(handle, timeout).value
+        return value if isinstance(value, str) else ""
 
     def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> "Quiet":
         return Quiet()

@@ -186,12 +186,12 @@ def qt(desk: Desktop, *arguments: str) -> subprocess.Popen[bytes]:
     return desk.start(sys.executable, str(APPS / "qt_app.py"), *arguments)
 
 
-def chromium(desk: Desktop, profile: Path) -> subprocess.Popen[bytes]:
-    """Start a browser on the page for tests."""
+def chromium(desk: Desktop, profile: Path, page: str = "") -> subprocess.Popen[bytes]:
+    """Start a browser on the page for tests, or on another one."""
     return desk.start(
         *("chromium", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        *(f"--user-data-dir={profile}", f"file://{APPS / 'page.html'}"),
+        *(f"--user-data-dir={profile}", page or f"file://{APPS / 'page.html'}"),
     )
 
 

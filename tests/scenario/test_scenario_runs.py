@@ -255,7 +255,7 @@ def test_a_result_without_text_prints_nothing(make: Make, run: Run) -> None:
     ("words", "said"),
     [
         (["run"], "Missing argument 'FILE'."),
-        (["nope"], "No such command 'nope'."),
+        (["nope"], "There is no command 'nope'."),
         (["run", "x.toml", "--output-format", "xml"], "Invalid value for '--output-format'"),
         (["run", "x.toml", "--mcp-config", "none.json"], "'none.json' does not exist."),
         (["run", "x.toml", "--mcp-timeout-ms", "-1"], "Invalid value for '--mcp-timeout-ms'"),

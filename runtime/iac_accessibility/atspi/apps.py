@@ -1,5 +1,6 @@
 """Which apps are on the accessibility bus, in one exchange where little has changed."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -38,11 +39,70 @@ def identity(pid: int) -> str:
     except OSError:
         return ""
     name = program.rpartition("/")[2].removesuffix(" (deleted)")
+    if name.startswith("electron"):
+        # One program for many apps: which one it is, the folder of its code says.
+        name = _electron_app(pid) or name
     known = _desktop_files().get(name)
-    if known:
-        return known
+    if known and _REVERSE.match(known[0]):
+        return known[0]
     plain = _OTHER.sub("-", name).strip("-.")
     return f"local.{plain}" if plain else ""
+
+
+def _electron_app(pid: int) -> str:
+    for word in _words(pid)[1:]:
+        if word.endswith(".asar"):
+            return Path(word).parent.name
+        if word.startswith("/"):
+            return Path(word).name
+    return ""
+
+
+def _words(pid: int) -> list[str]:
+    try:
+        text = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    except OSError:
+        return []
+    return text.split("\0")
+
+
+def program_names(pid: int) -> list[str]:
+    """Return what else people call the app of a process: its program, its desktop entry's name."""
+    try:
+        program = Path(os.readlink(f"/proc/{pid}/exe")).name  # noqa: PTH115
+    except OSError:
+        program = ""
+    words = _words(pid)
+    # Of a script, the file that an interpreter runs is the program.
+    scripts = [Path(word).stem for word in words[:3] if "/" in word]
+    names = [program, *(Path(word).name for word in words[:1]), *scripts]
+    entries = [row for name in names if (row := _desktop_files().get(name))]
+    told = [text for row in entries for text in row]
+    return list(dict.fromkeys(filter(None, (*names, *told))))
+
+
+def has_terminal(pid: int) -> bool:
+    """Say whether a process, or one that it started, holds the master of a terminal open."""
+    waiting, seen = [pid], 0
+    while waiting and seen < _PROCESSES:
+        seen += 1
+        one = waiting.pop()
+        folder = f"/proc/{one}"
+        try:
+            for number in os.listdir(f"{folder}/fd"):  # noqa: PTH208
+                with contextlib.suppress(OSError):
+                    if os.readlink(f"{folder}/fd/{number}") in _MASTERS:  # noqa: PTH115
+                        return True
+            for thread in os.listdir(f"{folder}/task"):  # noqa: PTH208
+                with open(f"{folder}/task/{thread}/children") as file:  # noqa: PTH123
+                    waiting += map(int, file.read().split())
+        except OSError:
+            continue
+    return False
+
+
+_PROCESSES: Final = 200
+_MASTERS: Final = ("/dev/ptmx", "/dev/pts/ptmx")
 
 
 def is_installed(name: str) -> bool:
@@ -50,34 +110,38 @@ def is_installed(name: str) -> bool:
     if shutil.which(name) or shutil.which(name.lower()):
         return True
     wanted = name.casefold()
-    ids = _desktop_files().values()
-    return any(wanted in (known.casefold(), known.rpartition(".")[2].casefold()) for known in ids)
+    return any(
+        wanted in (known.casefold(), known.rpartition(".")[2].casefold(), shown.casefold())
+        for known, shown in _desktop_files().values()
+    )
 
 
 @cache
-def _desktop_files() -> dict[str, str]:
-    """Return program name -> the reverse name of its desktop entry."""
+def _desktop_files() -> dict[str, tuple[str, str]]:
+    """Return program name -> the id of its desktop entry, and its name."""
     home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local/share")
     shared = os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     # System folders first: a file in the home folder cannot rename a program of the system.
     for folder in (*shared.split(":"), home):
         for file in sorted(Path(folder, "applications").glob("*.desktop")):
-            if _REVERSE.match(file.stem):
-                program = _program(file)
-                if program:
-                    found.setdefault(program, file.stem)
+            program, shown = _entry(file)
+            known = found.get(program)
+            better = known and folder != home and _REVERSE.match(file.stem)
+            if program and (known is None or (better and not _REVERSE.match(known[0]))):
+                found[program] = (file.stem, shown)
     return found
 
 
-def _program(file: Path) -> str:
+def _entry(file: Path) -> tuple[str, str]:
     try:
         lines = file.read_text(errors="replace").splitlines()
         command = next((line[5:] for line in lines if line.startswith("Exec=")), "")
+        shown = next((line[5:] for line in lines if line.startswith("Name=")), "")
         words = shlex.split(command)
     except (OSError, ValueError):
-        return ""
-    return Path(words[0]).name if words else ""
+        return "", ""
+    return Path(words[0]).name if words else "", cleaned(shown)
 
 
 REGISTRY: Final = ATSPI + "Registry"

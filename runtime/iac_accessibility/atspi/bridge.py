@@ -1,14 +1,35 @@
 """The bridge to AT-SPI2."""
 
 import time
-from collections.abc import Collection
-from typing import Any, Final
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
-from iac_accessibility.atspi.apps import APPS, REGISTRY, identity, is_installed, listed, started
+from iac_accessibility.atspi import texts
+from iac_accessibility.atspi.apps import (
+    APPS,
+    REGISTRY,
+    has_terminal,
+    identity,
+    is_installed,
+    listed,
+    program_names,
+    started,
+)
 from iac_accessibility.atspi.events import AtspiWatch
-from iac_accessibility.atspi.items import ATSPI, NO_NODE, PROPERTIES, bit, bits_of, text_of
+from iac_accessibility.atspi.items import (
+    ATSPI,
+    NO_NODE,
+    PROPERTIES,
+    bit,
+    bits_of,
+    text_of,
+)
 from iac_accessibility.atspi.reading import AtspiReader, get, method, named, snapshot
+from iac_accessibility.atspi.windows import SCREEN, ScreenReader, is_screen
 from iac_accessibility.atspi.wire import BusCall, Pool
+from iac_accessibility.bridge import ElementReader
+from iac_accessibility.keys import parse_stroke
 from iac_accessibility.model import (
     ActionFailed,
     ChangeKind,
@@ -22,49 +43,20 @@ from iac_accessibility.model import (
     UiNode,
     Unsupported,
     Want,
+    cleaned,
 )
 from iac_accessibility.paths import action_name
 
-_PRESS, _RELEASE, _SYM, _STRING = 0, 1, 3, 4
-_CONTROL_KEYCODE: Final = 37
-"""Left Control on a PC keyboard under X11."""
-_DELETE: Final = 0xFFFF
+if TYPE_CHECKING:
+    # Imported where keys are first given: it needs a library of its own.
+    from iac_accessibility.atspi.x11 import XDisplay
+
 _BUS_SECONDS: Final = 5.0
 _MAX_DEPTH: Final = 200
 _FOCUS_LIMIT: Final = 5_000
-
-
-def _key(number: int, text: str, kind: int) -> BusCall:
-    interface = ATSPI + "DeviceEventController"
-    path = "/org/a11y/atspi/registry/deviceeventcontroller"
-    body = (number, text, kind)
-    return BusCall(ATSPI + "Registry", path, interface, "GenerateKeyboardEvent", "isu", body)
-
-
-def select_all(bus: Pool, handle: Handle, timeout: float) -> None:
-    """Select what the element holds, by its own interface or else with Control-A."""
-    try:
-        (count,) = bus.call(method(handle, "Text", "GetNSelections"), timeout)
-        call = (
-            method(handle, "Text", "SetSelection", "iii", 0, 0, -1)
-            if count
-            else method(handle, "Text", "AddSelection", "ii", 0, -1)
-        )
-        done = bus.call(call, timeout)
-        if done[0]:
-            return
-    except UiFault:
-        pass
-    bus.call(_key(_CONTROL_KEYCODE, "", _PRESS), timeout)
-    try:
-        bus.call(_key(ord("a"), "", _SYM), timeout)
-    finally:
-        bus.call(_key(_CONTROL_KEYCODE, "", _RELEASE), timeout)
-
-
-def type_text(bus: Pool, text: str, timeout: float) -> None:
-    """Type over what is selected; an empty text deletes it."""
-    bus.call(_key(0, text, _STRING) if text else _key(_DELETE, "", _SYM), timeout)
+_FEW: Final = 30
+_ANYWHERE: Final = 6
+"""ScrollType: wherever the element comes into view."""
 
 
 class AtspiBridge:
@@ -72,14 +64,19 @@ class AtspiBridge:
 
     Args:
         session: Address of the session bus; the environment's own where it is left out.
+        display: Name of the X display, likewise.
 
     Raises:
         Silent: There is no session bus, or no accessibility bus on it.
     """
 
     free = Want.NOTHING
+    select_all_keys = parse_stroke("ctrl+a")
+    text_end_keys = parse_stroke("ctrl+end")
 
-    def __init__(self, session: str = "SESSION") -> None:
+    def __init__(self, session: str = "SESSION", display: str | None = None) -> None:
+        self._display_name = display
+        self._hands: XDisplay | None = None
         self._session = Pool(session, 1)
         self._bus = Pool(self._address())
         self._listing: list[BusCall] = []
@@ -102,12 +99,27 @@ class AtspiBridge:
 
     def close(self) -> None:
         """Close all connections."""
+        if self._hands is not None:
+            self._hands.close()
         self._session.close()
         self._bus.close()
 
     def apps(self, timeout: float) -> list[UiApp]:
-        """Return the apps that are registered, those without a window as well."""
+        """Return the apps that are registered, and those that show windows but no tree."""
         apps, self._listing = listed(self._bus, self._listing, timeout)
+        known = {app.pid for app in apps}
+        try:
+            hands = self.hands
+            shown = dict.fromkeys(hands.pids())
+        except UiFault:
+            return apps
+        for pid in shown.keys() - known - {0}:
+            began = started(pid)
+            if began is not None:
+                names = program_names(pid)
+                named = cleaned(names[0]) if names else str(pid)
+                key = (SCREEN, str(pid))
+                apps.append(UiApp(pid, named, identity(pid), began, hands.is_front(pid), key))
         return apps
 
     def installed(self, name: str) -> bool:
@@ -120,11 +132,15 @@ class AtspiBridge:
 
     def root(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, having asked it for its role."""
+        if is_screen(app.key):
+            return app.key
         self._bus.call(method(app.key, "Accessible", "GetRole"), timeout)
         return app.key
 
-    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> AtspiReader:
+    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> ElementReader:
         """Return a reader; with `whole` it holds what the toolkit hands out at once."""
+        if is_screen(app.key):
+            return ScreenReader(self.hands)
         if not whole:
             return AtspiReader(self._bus, {})
         if not self._bulk:
@@ -143,6 +159,8 @@ class AtspiBridge:
 
     def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         """Return the way from the window to the element."""
+        if is_screen(handle):
+            return [handle]
         end = time.monotonic() + timeout
         way = [handle]
         while len(way) < _MAX_DEPTH:
@@ -156,6 +174,8 @@ class AtspiBridge:
 
     def focused(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the innermost element with the keyboard, looked for in the active window."""
+        if is_screen(app.key):
+            return None
         end = time.monotonic() + timeout
         reader = self.reader(app, whole=True, timeout=timeout)
         level: list[Handle] = [app.key]
@@ -207,6 +227,8 @@ class AtspiBridge:
 
     def settable(self, handle: Handle, timeout: float) -> Settable:
         """Return what the element takes, by the interfaces that it has."""
+        if is_screen(handle):
+            return Settable(None)
         answers = self._bus.calls(
             [
                 method(handle, "Accessible", "GetInterfaces"),
@@ -229,10 +251,12 @@ class AtspiBridge:
 
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:  # noqa: ARG002
         """Say whether the element is its window's default; the toolkit says so itself."""
-        return self._is(handle, "default", timeout)
+        return not is_screen(handle) and self._is(handle, "default", timeout)
 
     def perform(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out an action."""
+        if is_screen(handle):
+            raise Unsupported(f"no action {action}")
         (rows,) = self._bus.call(method(handle, "Action", "GetActions"), timeout)
         for number, name in enumerate(named(self._bus, handle, rows, timeout)):
             if action_name(name) == action:
@@ -254,16 +278,76 @@ class AtspiBridge:
         if answer and answer[0] is False:
             raise ActionFailed("the app refused the value")
 
-    def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:  # noqa: ARG002
-        """Focus the element and type; the keys go where the keyboard is, so that is checked."""
-        end = time.monotonic() + timeout
+    @property
+    def hands(self) -> "XDisplay":
+        """Keys, pointer and windows of the X display."""
+        if self._hands is None:
+            try:
+                from iac_accessibility.atspi.x11 import XDisplay
+            except ImportError:
+                raise Silent("keys and clicks need the package python-xlib") from None
+            self._hands = XDisplay(self._display_name)
+        return self._hands
+
+    def names(self, app: UiApp) -> Sequence[str]:
+        """Return the program's name, that of its desktop entry, and the titles of its windows."""
+        names = program_names(app.pid)
+        with suppress(UiFault):
+            names += [one.title for one in self.hands.windows() if one.pid == app.pid]
+        return names
+
+    def runs_input(self, app: UiApp) -> bool:
+        """Say whether it holds a terminal open: what is typed there is run."""
+        return has_terminal(app.pid)
+
+    def grab_focus(self, handle: Handle, timeout: float) -> None:
+        """Ask for the keyboard."""
         self._bus.call(method(handle, "Component", "GrabFocus"), timeout)
-        while not self._is(handle, "focused", max(end - time.monotonic(), 0.05)):
-            if time.monotonic() > end:
-                raise ActionFailed("the element did not take the keyboard")
-            time.sleep(0.02)
-        select_all(self._bus, handle, max(end - time.monotonic(), 0.1))
-        type_text(self._bus, text, max(end - time.monotonic(), 0.1))
+
+    def has_focus(self, handle: Handle, timeout: float) -> bool:
+        """Say whether the element or one of the two levels below it has the keyboard."""
+        if self._is(handle, "focused", timeout):
+            return True
+        level = [handle]
+        reader = AtspiReader(self._bus, {})
+        for _ in range(2):
+            nodes = [
+                one for one in reader.read(level, Want.CHILDREN, timeout) if isinstance(one, UiNode)
+            ]
+            if any("focused" in node.states for node in nodes):
+                return True
+            level = [child for node in nodes for child in node.children][:_FEW]
+        return False
+
+    def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
+        """Put a text in at the end, by EditableText."""
+        texts.insert_text(self._bus, handle, text, timeout)
+
+    def select_all(self, handle: Handle, timeout: float) -> bool:
+        """Select what a text holds."""
+        return texts.select_all(self._bus, handle, timeout)
+
+    def full_text(self, handle: Handle, timeout: float) -> str | None:
+        """Return the whole text; None where it is a secret, or the element has none."""
+        return texts.full_text(self._bus, handle, timeout)
+
+    def select(self, handle: Handle, index: int, timeout: float) -> None:
+        """Select a child by its place."""
+        answer = self._bus.call(method(handle, "Selection", "SelectChild", "i", index), timeout)
+        if answer and answer[0] is False:
+            raise ActionFailed("the app refused the selection")
+
+    def scroll_to(self, handle: Handle, timeout: float) -> bool:
+        """Bring an element into view."""
+        if is_screen(handle):
+            return False
+        try:
+            answer = self._bus.call(
+                method(handle, "Component", "ScrollTo", "u", _ANYWHERE), timeout
+            )
+        except (Unsupported, ActionFailed):
+            return False
+        return bool(answer and answer[0])
 
     def _is(self, handle: Handle, state: str, timeout: float) -> bool:
         (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
@@ -279,6 +363,8 @@ class AtspiBridge:
         Chromium builds its tree once relations and texts are asked for (tried with Chromium 156);
         the switch of the session makes it go on for the pages that are opened later.
         """
+        if is_screen(app.key):
+            return ""
         self._status("ScreenReaderEnabled")
         (windows,) = self._bus.call(method(app.key, "Accessible", "GetChildren"), 1.0)
         asked = [

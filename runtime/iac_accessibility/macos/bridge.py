@@ -7,16 +7,16 @@ Source: Quartz Event Services, CGEvent.h.
 """
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from iac_accessibility.keys import parse_stroke
 from iac_accessibility.macos import workspace
 from iac_accessibility.macos.frameworks import (
     AppKit,
     CoreFoundation,
-    Quartz,
     attribute,
     many,
     pooled,
@@ -24,6 +24,7 @@ from iac_accessibility.macos.frameworks import (
     timed,
 )
 from iac_accessibility.macos.frameworks import HIServices as Ax
+from iac_accessibility.macos.hands import MacHands
 from iac_accessibility.macos.observer import MacWatch
 from iac_accessibility.macos.reading import MacReader, children_of
 from iac_accessibility.model import (
@@ -52,43 +53,8 @@ _FOLDERS: Final = ("/Applications", "/System/Applications", "/System/Application
 _MANUAL: Final = "AXManualAccessibility"
 _ENHANCED: Final = "AXEnhancedUserInterface"
 
-_CHUNK: Final = 20
-_KEY_A: Final = 0
-_KEY_DELETE: Final = 51
-"""Virtual key codes of an ANSI keyboard (Carbon, Events.h)."""
-
-
-def _type_text(pid: int, text: str) -> None:
-    """Type over what is selected; an empty text deletes it."""
-    if not text:
-        _press(pid, _KEY_DELETE, 0)
-    for part in _parts(text):
-        for down in (True, False):
-            event = Quartz.CGEventCreateKeyboardEvent(None, 0, down)
-            units = len(part.encode("utf-16-le")) // 2
-            Quartz.CGEventKeyboardSetUnicodeString(event, units, part)
-            Quartz.CGEventPostToPid(pid, event)
-
-
-def _press(pid: int, key: int, flags: int) -> None:
-    for down in (True, False):
-        event: Any = Quartz.CGEventCreateKeyboardEvent(None, key, down)
-        Quartz.CGEventSetFlags(event, flags)
-        Quartz.CGEventPostToPid(pid, event)
-
-
-def _parts(text: str) -> list[str]:
-    """Return the text in pieces of at most 20 UTF-16 units, no character torn apart."""
-    parts: list[str] = []
-    part, units = "", 0
-    for char in text:
-        size = 2 if ord(char) > 0xFFFF else 1
-        if units + size > _CHUNK:
-            parts.append(part)
-            part, units = "", 0
-        part += char
-        units += size
-    return [*parts, part] if part else parts
+_SCROLL_TO: Final = "AXScrollToVisible"
+"""An action of web areas and of what is in them; not among the constants either."""
 
 
 class MacBridge:
@@ -96,11 +62,14 @@ class MacBridge:
 
     free = Want.IDENTIFIER | Want.VALUE
     # A static text is called by its value.
+    select_all_keys = parse_stroke("cmd+a")
+    text_end_keys = parse_stroke("cmd+down")
 
     def __init__(self) -> None:
         # On the system-wide element it is the default of this process; macOS would wait 6 s.
         timed(Ax.AXUIElementCreateSystemWide(), _DEFAULT_SECONDS)
         self._prompted = False
+        self.hands = MacHands()
         self._woken: dict[int, UiApp] = {}
 
     @pooled
@@ -285,19 +254,71 @@ class MacBridge:
         element = timed(handle, timeout)
         raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXValueAttribute, value))
 
+    def names(self, app: UiApp) -> Sequence[str]:
+        """Return the titles of the app's windows."""
+        return [one.title for one in self.hands.windows() if one.pid == app.pid and one.title]
+
     @pooled
-    def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:
-        """Bring the app to the front, focus the element, check that, and type."""
-        end = time.monotonic() + timeout
+    def runs_input(self, app: UiApp) -> bool:
+        """Say whether the app declares itself a shell."""
+        return workspace.runs_input(app)
+
+    @pooled
+    def grab_focus(self, handle: Handle, timeout: float) -> None:
+        """Give an element the keyboard."""
         element = timed(handle, timeout)
-        workspace.activate(app, timeout)
         raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXFocusedAttribute, True))
-        while not attribute(element, Ax.kAXFocusedAttribute):
-            if time.monotonic() > end:
-                raise ActionFailed("the element did not take the keyboard")
-            time.sleep(0.02)
-        _press(app.pid, _KEY_A, Quartz.kCGEventFlagMaskCommand)
-        _type_text(app.pid, text)
+
+    @pooled
+    def has_focus(self, handle: Handle, timeout: float) -> bool:
+        """Say whether an element has the keyboard."""
+        return bool(attribute(timed(handle, timeout), Ax.kAXFocusedAttribute))
+
+    @pooled
+    def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
+        """Put a text in behind all that is there: over an empty selection at the end."""
+        element = timed(handle, timeout)
+        count = int(attribute(element, Ax.kAXNumberOfCharactersAttribute))
+        self._select(element, count, 0)
+        raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXSelectedTextAttribute, text))
+
+    @pooled
+    def select_all(self, handle: Handle, timeout: float) -> bool:
+        """Select what a text holds."""
+        element = timed(handle, timeout)
+        self._select(element, 0, int(attribute(element, Ax.kAXNumberOfCharactersAttribute)))
+        return True
+
+    def _select(self, element: Any, start: int, count: int) -> None:
+        part = Ax.AXValueCreate(Ax.kAXValueTypeCFRange, CoreFoundation.CFRangeMake(start, count))
+        name = Ax.kAXSelectedTextRangeAttribute
+        raised(Ax.AXUIElementSetAttributeValue(element, name, part))
+
+    @pooled
+    def select(self, handle: Handle, index: int, timeout: float) -> None:
+        """Select a child by its place."""
+        found, _ = children_of(timed(handle, timeout), index, 1)
+        if not found:
+            raise Gone("the option is gone")
+        raised(Ax.AXUIElementSetAttributeValue(found[0], Ax.kAXSelectedAttribute, True))
+
+    @pooled
+    def scroll_to(self, handle: Handle, timeout: float) -> bool:
+        """Bring an element into view, where it has that action."""
+        try:
+            raised(Ax.AXUIElementPerformAction(timed(handle, timeout), _SCROLL_TO))
+        except (Unsupported, ActionFailed):
+            return False
+        return True
+
+    @pooled
+    def full_text(self, handle: Handle, timeout: float) -> str | None:
+        """Return the whole text; None where it is a secret, or the element has none."""
+        element = timed(handle, timeout)
+        subrole, value = many(element, [Ax.kAXSubroleAttribute, Ax.kAXValueAttribute])
+        if subrole == Ax.kAXSecureTextFieldSubrole:
+            return None
+        return str(value) if isinstance(value, str) else None
 
     def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> MacWatch:
         """Begin to collect changes in the app."""

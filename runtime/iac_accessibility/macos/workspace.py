@@ -7,7 +7,9 @@ accessibility interface for the app with the keyboard, the kernel for processes 
 """
 
 import os
+import plistlib
 import time
+from pathlib import Path
 from typing import Any, Final
 
 from iac_accessibility.macos.frameworks import AppKit, Quartz, attribute, raised, timed
@@ -86,7 +88,7 @@ def alive(app: UiApp) -> bool:
     return found is not None and launched(found) == app.started
 
 
-def activate(app: UiApp, timeout: float) -> None:
+def activate_process(pid: int, timeout: float) -> None:
     """Bring an app to the front, and wait until it is there.
 
     Since macOS 14 activating another app is a request that the system may leave unheard, and what
@@ -98,18 +100,32 @@ def activate(app: UiApp, timeout: float) -> None:
         ActionFailed: It did not come to the front in time.
     """
     end = time.monotonic() + timeout
-    found = _of(app.pid)
+    found = _of(pid)
     if found is None:
         raise Gone("the app has ended")
-    if frontmost() == app.pid:
+    if frontmost() == pid:
         return
     found.activateWithOptions_(0)
-    element = timed(Ax.AXUIElementCreateApplication(app.pid), timeout)
+    element = timed(Ax.AXUIElementCreateApplication(pid), timeout)
     Ax.AXUIElementSetAttributeValue(element, Ax.kAXFrontmostAttribute, True)
-    while frontmost() != app.pid:
+    while frontmost() != pid:
         if time.monotonic() > end:
             raise ActionFailed("macOS did not bring the app to the front")
         time.sleep(_STEP)
+
+
+def runs_input(app: UiApp) -> bool:
+    """Say whether an app is a shell: it declares itself one for executables in its Info.plist."""
+    found = _of(app.pid)
+    bundle = found.bundleURL() if found is not None else None
+    if bundle is None:
+        return False
+    try:
+        facts = plistlib.loads(Path(bundle.path(), "Contents/Info.plist").read_bytes())
+    except (OSError, ValueError, plistlib.InvalidFileException):
+        return False
+    kinds = facts.get("CFBundleDocumentTypes") or ()
+    return any(kind.get("CFBundleTypeRole") == "Shell" for kind in kinds if isinstance(kind, dict))
 
 
 def _of(pid: int) -> Any:

@@ -12,7 +12,8 @@ def open_window(app):
     label = Gtk.Label(label="count 0")
     button = Gtk.Button(label="Press")
     button.connect("clicked", lambda _: label.set_label("count 1"))
-    for widget in (label, button, Gtk.Entry(text="first"), Gtk.CheckButton(label="Bold")):
+    notes = Gtk.TextView(height_request=60)
+    for widget in (label, button, Gtk.Entry(text="first"), Gtk.CheckButton(label="Bold"), notes):
         box.append(widget)
     window.set_child(box)
     window.present()

@@ -7,7 +7,8 @@ import gi
 
 gi.require_version("Gtk", "3.0")
 gi.require_version("Atk", "1.0")
-from gi.repository import Atk, GLib, Gtk  # noqa: E402
+gi.require_version("Gdk", "3.0")
+from gi.repository import Atk, Gdk, GLib, Gtk  # noqa: E402
 
 
 def name(widget, text):
@@ -76,11 +77,55 @@ class Window(Gtk.Window):
             scrolled = Gtk.ScrolledWindow(min_content_height=200)
             scrolled.add(rows)
             box.add(scrolled)
+        if options.hands:
+            box.add(self.hands())
         if options.items:
             box.add(self.items())
         if options.ticks:
             GLib.timeout_add(options.ticks, self.tick)
         self.show_all()
+
+    def hands(self):
+        """What keys and the pointer are needed for."""
+        outer = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        block = Gtk.Button(label="Block")
+        block.connect("clicked", self.block)
+        grab = Gtk.Button(label="Grab")
+        grab.drag_source_set(Gdk.ModifierType.BUTTON1_MASK, [], Gdk.DragAction.COPY)
+        grab.drag_source_add_text_targets()
+        grab.connect("drag-data-get", lambda _w, _c, data, *_: data.set_text("dragged", -1))
+        choice = Gtk.ComboBoxText()
+        for text in ("Red", "Green", "Blue"):
+            choice.append_text(text)
+        choice.connect("changed", lambda one: self.label.set_text(one.get_active_text()))
+        menu = Gtk.Menu()
+        copied = Gtk.MenuItem(label="Copied")
+        copied.connect("activate", lambda _: self.label.set_text("from the menu"))
+        menu.add(copied)
+        menu.show_all()
+        spot = Gtk.Button(label="Spot")
+        spot.connect("button-press-event", lambda _, event: self.spot(event, menu))
+        upper = name(Gtk.Entry(), "Upper")
+        upper.connect("changed", lambda entry: entry.set_text(entry.get_text().upper()))
+        for widget in (block, grab, choice, spot, upper):
+            outer.add(widget)
+        return outer
+
+    def spot(self, event, menu):
+        if event.button == 3:
+            menu.popup_at_pointer(event)
+        elif event.type == Gdk.EventType._2BUTTON_PRESS:
+            self.label.set_text("twice")
+        return False
+
+    def block(self, _button):
+        dialog = Gtk.MessageDialog(
+            transient_for=self, modal=True, text="Wait?", buttons=Gtk.ButtonsType.OK_CANCEL
+        )
+        dialog.set_title("Blocking")
+        answer = dialog.run()
+        dialog.destroy()
+        self.label.set_text("confirmed" if answer == Gtk.ResponseType.OK else "escaped")
 
     def items(self):
         """Rows that are called the same but for their label, and buttons that move them."""
@@ -218,6 +263,7 @@ def main():
     parser.add_argument("--file")
     parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--items", choices=("list", "box"), help="rows that come and go")
+    parser.add_argument("--hands", action="store_true", help="what needs keys and the pointer")
     parser.add_argument("--bare", action="store_true", help="no menu bar")
     parser.add_argument("--ticks", type=int, default=0)
     Window(parser.parse_args())

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMainWindow,
+    QPlainTextEdit,
     QPushButton,
     QSlider,
     QVBoxLayout,
@@ -106,7 +107,9 @@ def main() -> int:
     layout = QVBoxLayout()
     small = QPushButton("Minimize")
     small.clicked.connect(window.showMinimized)
-    for widget in (label, entry, secret, slider, QCheckBox("Bold"), choice, button, small):
+    notes = QPlainTextEdit()
+    notes.setAccessibleName("Notes")
+    for widget in (label, entry, secret, slider, QCheckBox("Bold"), choice, button, small, notes):
         layout.addWidget(widget)
     if options.items:
         layout.addWidget(items())

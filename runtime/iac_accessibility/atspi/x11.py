@@ -1,0 +1,378 @@
+"""Keys, pointer and windows of an X server, through python-xlib (XTEST, EWMH, X-Resource).
+
+Characters that the layout in force does not have are lent spare keys, all of a text at once:
+clients read a changed mapping in order with the keys, so that nothing is typed as its successor.
+Source: XTEST 2.2; Extended Window Manager Hints 1.5; X Resource 1.2; X11 keysyms, Appendix A.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import Xlib.threaded  # noqa: F401 (one display is used by several threads)
+from Xlib import X, display, error
+from Xlib.ext import res, xtest
+from Xlib.protocol import event
+
+from iac_accessibility.atspi.clipboard import Clipboard
+from iac_accessibility.keys import Stroke
+from iac_accessibility.model import ActionFailed, Frame, ScreenWindow, Silent, cleaned
+
+_KEYSYMS: Final = {
+    **dict(zip(("backspace", "tab"), (0xFF08, 0xFF09), strict=True)),
+    "return": 0xFF0D,
+    "escape": 0xFF1B,
+    "delete": 0xFFFF,
+    "space": 0x20,
+    "menu": 0xFF67,
+    "home": 0xFF50,
+    "left": 0xFF51,
+    "up": 0xFF52,
+    "right": 0xFF53,
+    "down": 0xFF54,
+    "page_up": 0xFF55,
+    "page_down": 0xFF56,
+    "end": 0xFF57,
+    "insert": 0xFF63,
+    **{f"f{number}": 0xFFBD + number for number in range(1, 21)},
+}
+_HELD: Final = {"shift": 0xFFE1, "control": 0xFFE3, "option": 0xFFE9, "command": 0xFFEB}
+_BUTTONS: Final = {"left": 1, "middle": 2, "right": 3}
+_GROUPS: Final = 0x6000
+"""Bits of the modifier state that say which layout of several is in force (XKB)."""
+
+_SPECIAL: Final = {"\n": 0xFF0D, "\t": 0xFF09}
+_PACE: Final = 0.004
+_MAPPED: Final = 0.15
+"""Seconds between strokes, and after keys were lent, so that clients have read the mapping."""
+
+_DIALOG: Final = "_NET_WM_WINDOW_TYPE_DIALOG"
+
+
+_PASTE: Final = Stroke(frozenset(("control",)), "v")
+
+
+def keysym_of(char: str) -> int:
+    """Return the keysym of a character."""
+    code = ord(char)
+    return _SPECIAL.get(char) or (code if code <= 0xFF else 0x1000000 + code)
+
+
+class XDisplay:
+    """The screen that the apps of this session are on. Safe to share between threads.
+
+    Args:
+        name: Of the display; the environment's own where it is left out.
+
+    Raises:
+        Silent: There is no X display here.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        if not (name or os.environ.get("DISPLAY")):
+            raise Silent(
+                "there is no X display here; Wayland lets no program press keys without its portal"
+            )
+        try:
+            self._display = display.Display(name)
+        except (error.DisplayError, OSError) as fault:
+            raise Silent(f"the X display cannot be reached: {fault}") from None
+        if not self._display.query_extension("XTEST"):
+            raise Silent("this X server has no XTEST, so keys cannot be given")
+        self._root = self._display.screen().root
+        self._lock = threading.RLock()
+        self._name = self._display.get_display_name()
+        self._clipboard: Clipboard | None = None
+
+    def close(self) -> None:
+        """Let go of the display."""
+        with self._lock, contextlib.suppress(OSError, error.ConnectionClosedError):
+            if self._clipboard is not None:
+                self._clipboard.close()
+            self._display.close()
+
+    # Windows
+
+    def windows(self) -> list[ScreenWindow]:
+        """Return the windows that the window manager lists, the oldest first."""
+        with self._lock:
+            return [one for one in map(self._window, self._clients()) if one is not None]
+
+    def pids(self) -> list[int]:
+        """Return the processes of the windows; 0 for what is not known."""
+        with self._lock:
+            make = self._display.create_resource_object
+            return [self._pid(make("window", number)) or 0 for number in self._clients()]
+
+    def is_front(self, pid: int) -> bool:
+        """Say whether a window of a process has the keyboard."""
+        front = self.front()
+        return front is not None and front.pid == pid
+
+    def front(self) -> ScreenWindow | None:
+        """Return the window that has the keyboard now; None where no app's window has."""
+        with self._lock:
+            focus = self._display.get_input_focus().focus
+            clients = set(self._clients())
+            while not isinstance(focus, int):
+                if focus.id in clients:
+                    return self._window(focus.id)
+                tree = self._tree(focus)
+                if tree is None or not tree.parent or tree.parent == self._root:
+                    # Menus and windows that no manager keeps have the keyboard themselves.
+                    return self._window(focus.id) if focus != self._root else None
+                focus = tree.parent
+            return None
+
+    def owner_at(self, x: float, y: float) -> int | None:
+        """Return the process whose window is on top at a point of the screen."""
+        with self._lock:
+            above, at = self._root, self._root
+            pid = None
+            for _ in range(20):
+                below = above.translate_coords(self._root, int(x), int(y)).child
+                if isinstance(below, int) or not below:
+                    break
+                above = at = below
+                pid = self._pid(at) or pid
+            return pid
+
+    def raise_window(self, number: int) -> None:
+        """Bring a window to the front, and give it the keyboard."""
+        with self._lock:
+            window = self._display.create_resource_object("window", number)
+            self._ask_manager(window, "_NET_ACTIVE_WINDOW", [2, X.CurrentTime, 0, 0, 0])
+            window.configure(stack_mode=X.Above)
+            self._display.sync()
+
+    def place_window(self, number: int, frame: Frame) -> None:
+        """Move and resize a window; the frame is that of its content."""
+        with self._lock:
+            window = self._display.create_resource_object("window", number)
+            # Static gravity: the content is at that place, whatever frame is around it.
+            flags = 10 | 0xF << 8 | 2 << 12
+            self._ask_manager(window, "_NET_MOVERESIZE_WINDOW", [flags, *map(int, frame)])
+            self._display.sync()
+
+    def minimize_window(self, number: int) -> None:
+        """Minimize a window."""
+        with self._lock:
+            window = self._display.create_resource_object("window", number)
+            self._ask_manager(window, "WM_CHANGE_STATE", [3, 0, 0, 0, 0])
+
+    def _ask_manager(self, window: Any, name: str, data: Sequence[int]) -> None:
+        message = event.ClientMessage(
+            window=window, client_type=self._display.intern_atom(name), data=(32, list(data))
+        )
+        mask = X.SubstructureRedirectMask | X.SubstructureNotifyMask
+        self._root.send_event(message, event_mask=mask)
+        self._display.flush()
+
+    def _clients(self) -> list[int]:
+        listed = self._property(self._root, "_NET_CLIENT_LIST")
+        if listed is not None:
+            return list(listed)
+        tree = self._tree(self._root)
+        return [one.id for one in tree.children if self._viewable(one)] if tree else []
+
+    def _viewable(self, window: Any) -> bool:
+        with contextlib.suppress(error.XError):
+            return bool(window.get_attributes().map_state == X.IsViewable)
+        return False
+
+    def _window(self, number: int) -> ScreenWindow | None:
+        window = self._display.create_resource_object("window", number)
+        try:
+            title = self._property(window, "_NET_WM_NAME") or window.get_wm_name() or ""
+            if isinstance(title, bytes):
+                title = title.decode("utf-8", "replace")
+            kinds = self._property(window, "_NET_WM_WINDOW_TYPE") or ()
+            states = self._property(window, "_NET_WM_STATE") or ()
+            atom = self._display.intern_atom
+            size = window.get_geometry()
+            at = window.translate_coords(self._root, 0, 0)
+            place = Frame(-at.x, -at.y, size.width, size.height)
+            modal = atom("_NET_WM_STATE_MODAL") in states
+            dialog = modal or atom(_DIALOG) in kinds
+            hidden = atom("_NET_WM_STATE_HIDDEN") in states
+            edges = self._property(window, "_GTK_FRAME_EXTENTS") or (0, 0, 0, 0)
+            named = self._property(window, "WM_CLASS") or b""
+            kind = bytes(named).rstrip(b"\0").rpartition(b"\0")[2].decode("utf-8", "replace")
+        except error.XError:
+            return None
+        pid = self._pid(window) or 0
+        left, top = int(edges[0]), int(edges[2])
+        return ScreenWindow(number, pid, cleaned(title), kind, place, dialog, hidden, (left, top))
+
+    def _pid(self, window: Any) -> int | None:
+        """Return the process that a window's connection belongs to, as the server knows it.
+
+        Asked each time: the number of a window that is gone is given to another's.
+        """
+        found: int | None = None
+        with contextlib.suppress(error.XError, AttributeError, IndexError):
+            spec = [{"client": window.id, "mask": res.LocalClientPIDMask}]
+            for row in self._display.res_query_client_ids(spec).ids:
+                if row.value:
+                    found = int(row.value[0])
+        if not found and (said := self._property(window, "_NET_WM_PID")) is not None:
+            found = int(said[0])
+        return found
+
+    def _property(self, window: Any, name: str) -> Any:
+        try:
+            got = window.get_full_property(self._display.intern_atom(name), X.AnyPropertyType)
+        except error.XError:
+            return None
+        return None if got is None else got.value
+
+    def _tree(self, window: Any) -> Any:
+        try:
+            return window.query_tree()
+        except error.XError:
+            return None
+
+    # Keys
+
+    def check_modifiers(self) -> None:
+        """Raise where a person holds a modifier down, since it would change what is typed."""
+        with self._lock:
+            state = self._root.query_pointer().mask
+        if state & (X.ShiftMask | X.ControlMask | X.Mod1Mask | X.Mod4Mask):
+            raise ActionFailed("a modifier key is held down on the keyboard")
+
+    def stroke(self, stroke: Stroke) -> None:
+        """Press and release a combination."""
+        symbol = _KEYSYMS.get(stroke.key) or keysym_of(stroke.key)
+        with self._lock, self._lent([symbol]) as keys:
+            code, shifted = keys[symbol]
+            held = [
+                _HELD[name]
+                for name in ("control", "option", "command", "shift")
+                if name in stroke.modifiers or (name == "shift" and shifted)
+            ]
+            self._press(code, [self._display.keysym_to_keycode(one) for one in held])
+
+    def write(self, text: str, check: Callable[[], None]) -> None:
+        """Type a text key by key; `check` is called before each, and ends it by raising."""
+        shift = self._display.keysym_to_keycode(_HELD["shift"])
+        waiting = list(text)
+        while waiting:
+            with self._lock:
+                spare = max(len(self._spare()), 1)
+                part: list[str] = []
+                lent: set[int] = set()
+                known = self._known()
+                while waiting:
+                    symbol = keysym_of(waiting[0])
+                    if symbol not in known and symbol not in lent:
+                        if len(lent) == spare:
+                            break
+                        lent.add(symbol)
+                    part.append(waiting.pop(0))
+                with self._lent([keysym_of(char) for char in part]) as keys:
+                    for char in part:
+                        check()
+                        code, shifted = keys[keysym_of(char)]
+                        self._press(code, [shift] if shifted else [])
+                        time.sleep(_PACE)
+
+    def paste(self, text: str) -> None:
+        """Paste a text; the clipboard holds afterwards what it held before."""
+        with self._lock:
+            if self._clipboard is None:
+                self._clipboard = Clipboard(self._name)
+            self._clipboard.paste(text, lambda: self.stroke(_PASTE))
+
+    def _press(self, code: int, held: Sequence[int]) -> None:
+        down: list[int] = []
+        try:
+            for one in (*held, code):
+                xtest.fake_input(self._display, X.KeyPress, one)
+                down.append(one)
+        finally:
+            for one in reversed(down):
+                xtest.fake_input(self._display, X.KeyRelease, one)
+            self._display.sync()
+
+    def _mapping(self) -> list[list[int]]:
+        info = self._display.display.info
+        count = info.max_keycode - info.min_keycode + 1
+        return list(map(list, self._display.get_keyboard_mapping(info.min_keycode, count)))
+
+    def _known(self) -> dict[int, tuple[int, bool]]:
+        """Return keysym -> key and whether with Shift, in the layout that is in force."""
+        state = self._root.query_pointer().mask
+        group = 2 if state & _GROUPS else 0
+        first = self._display.display.info.min_keycode
+        caps = bool(state & X.LockMask)
+        found: dict[int, tuple[int, bool]] = {}
+        for number, row in enumerate(self._mapping()):
+            plain, shifted = [*row, 0, 0, 0, 0][group : group + 2]
+            pair = ((plain, False), (shifted, True))
+            # With the caps lock on, Shift makes letters small.
+            turned = caps and plain != shifted and 0 < plain <= 0xFF and chr(plain).isalpha()
+            for symbol, with_shift in pair:
+                if symbol:
+                    found.setdefault(symbol, (first + number, with_shift is not turned))
+        return found
+
+    def _spare(self) -> list[int]:
+        first = self._display.display.info.min_keycode
+        rows = enumerate(self._mapping())
+        return [first + number for number, row in rows if not any(row)]
+
+    @contextmanager
+    def _lent(self, symbols: Sequence[int]) -> Iterator[dict[int, tuple[int, bool]]]:
+        """Give keysyms that no key has a spare key each, and take it back after the block."""
+        known = self._known()
+        lacking = list(dict.fromkeys(one for one in symbols if one not in known))
+        if not lacking:
+            yield known
+            return
+        spare = self._spare()
+        if len(spare) < len(lacking):
+            raise ActionFailed("this keyboard has no spare key for a character of the text")
+        lent = dict(zip(lacking, reversed(spare), strict=False))
+        width = max(len(self._mapping()[0]), 1)
+        try:
+            for symbol, code in lent.items():
+                self._display.change_keyboard_mapping(code, [[symbol] * width])
+            self._display.sync()
+            time.sleep(_MAPPED)
+            yield known | {symbol: (code, False) for symbol, code in lent.items()}
+        finally:
+            # Whoever is late still has to read what was typed by the mapping of then.
+            time.sleep(_MAPPED)
+            for code in lent.values():
+                self._display.change_keyboard_mapping(code, [[0] * width])
+            self._display.sync()
+
+    # Pointer
+
+    def point(self, x: float, y: float) -> None:
+        """Move the pointer to a point of the screen."""
+        with self._lock:
+            xtest.fake_input(self._display, X.MotionNotify, x=int(x), y=int(y))
+            self._display.sync()
+
+    def button(self, name: str, *, down: bool) -> None:
+        """Press or release a button: left, middle, right."""
+        with self._lock:
+            kind = X.ButtonPress if down else X.ButtonRelease
+            xtest.fake_input(self._display, kind, _BUTTONS[name])
+            self._display.sync()
+
+    def wheel(self, right: int, down: int) -> None:
+        """Turn the wheel by so many notches; negative is left and up."""
+        with self._lock:
+            for count, ahead, back in ((right, 7, 6), (down, 5, 4)):
+                for _ in range(abs(count)):
+                    number = ahead if count > 0 else back
+                    xtest.fake_input(self._display, X.ButtonPress, number)
+                    xtest.fake_input(self._display, X.ButtonRelease, number)
+            self._display.sync()

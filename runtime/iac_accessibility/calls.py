@@ -1,0 +1,139 @@
+"""A call of a tool: its arguments, its app and the elements that they name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from iac_accessibility.apps import UiSession
+from iac_accessibility.changes import ElementChange
+from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError, told
+from iac_accessibility.identity import ElementFound, ElementId, Fingerprint, is_id
+from iac_accessibility.locate import target
+from iac_accessibility.model import UiApp
+from iac_accessibility.paths import PathError, parse_path, path_text
+from iac_base.cancellation import Cancellation
+from iac_base.errors import quoted
+from iac_runtime.gate.plans import Call
+from iac_runtime.tools.shape import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class UiCall:
+    """A call of a tool.
+
+    Attributes:
+        arguments: They fit the tool's schema.
+        seconds: The time that it may take.
+        named: The app; None where none was named.
+        path: The element's path in canonical spelling; empty where none was given.
+        bound: What the elements have to be, in the order in which the tool asks for them, since a
+            person agreed to those; empty where nobody was asked yet.
+        cancel: Ends it early, and is told how far it is.
+        apps: Those that may be read: the one that was named, or all that run and are not denied.
+    """
+
+    arguments: Mapping[str, Any]
+    seconds: float
+    named: UiApp | None
+    path: str
+    bound: tuple[Fingerprint, ...] = ()
+    cancel: Cancellation = field(default_factory=Cancellation)
+    apps: tuple[UiApp, ...] = ()
+
+    @property
+    def app(self) -> UiApp:
+        """The app that was named, or is in front.
+
+        Raises:
+            UiError: There is none.
+        """
+        if self.named is None:
+            raise UiError(
+                *("NOT_FOUND", "No app has the keyboard.", "Name the app."),
+                reason="app_not_running",
+            )
+        return self.named
+
+    def element(self, session: UiSession, given: str = "element", at: int = 0) -> ElementFound:
+        """Return the element that id or path were made from.
+
+        Args:
+            given: The argument that names it, or the id or path itself.
+            at: Which of the elements of the call it is.
+
+        Raises:
+            UiError: It is another one, or not there; as `target`.
+        """
+        text = str(self.arguments.get(given, given))
+        known = known_id(session, text)
+        if known is not None and known.process != (self.app.pid, self.app.started):
+            why = f"{text} was read in another process than {self.app.name} has now"
+            raise StaleError(known.path, why)
+        path = known.path if known else _canonical(text)
+        before = known.fingerprint if known else session.memory.fingerprint(self.app, path)
+        if self.bound:
+            before = self.bound[at]
+        given_id = text if known else ""
+        return target(session, self.app, path, before, self.seconds, id=given_id)
+
+
+def known_id(session: UiSession, text: str) -> ElementId | None:
+    """Return what an id stands for; None for what is no id but a path.
+
+    Raises:
+        UiError: No answer gave this id.
+    """
+    if not is_id(text):
+        return None
+    known = session.memory.by_id(text)
+    if known is None:
+        message = f"No answer gave an element {text}."
+        raise UiError("NOT_FOUND", message, LOOK_AGAIN, reason="no_element")
+    return known
+
+
+def call_of(
+    session: UiSession,
+    tool: Tool,
+    call: Call,
+    agreed: tuple[UiApp, tuple[ElementChange, ...]] | None = None,
+) -> UiCall:
+    """Return a call with its app found; `agreed` is what a person said yes to, if asked."""
+    arguments = call.arguments
+    seconds = float(arguments.get("timeout") or tool.timeout or 0)
+    fields = arguments.get("fields") or [{}]
+    text = str(arguments.get("element") or fields[0].get("element", ""))
+    with told(None, tool=tool.name):
+        known = known_id(session, text)
+        wanted = arguments.get("app", known.process[0] if known else None)
+        if wanted is None and text:
+            raise UiError(
+                "INVALID_PARAMETER",
+                "A path needs its app.",
+                "Name the app, or give the element's id.",
+                reason="bad_path",
+            )
+        app = session.app(wanted) if wanted is not None else None
+    with told(app, tool=tool.name):
+        path = known.path if known else _canonical(text) if text else ""
+        if agreed is None:
+            return UiCall(arguments, seconds, app, path)
+        before, changes = agreed
+        if app is None or (before.pid, before.started) != (app.pid, app.started):
+            why = f"it was another process of {before.name}, which was started anew"
+            raise StaleError(changes[0].found.path, why)
+        bound = tuple(change.found.fingerprint for change in changes)
+        return UiCall(arguments, seconds, app, path, bound)
+
+
+def _canonical(path: str) -> str:
+    try:
+        return path_text(parse_path(path))
+    except PathError as error:
+        raise UiError(
+            "INVALID_PARAMETER",
+            f"{quoted(path, 120)} is no path: {error}.",
+            "Paths look like window[0]/toolbar[0]/button[@title='Close'].",
+            reason="bad_path",
+            element_path=path[:200],
+        ) from None

@@ -1,0 +1,327 @@
+"""The tools for options, windows, many fields at once, and for waiting."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from iac_accessibility.apps import UiSession, walk_app
+from iac_accessibility.bridge import read_one
+from iac_accessibility.calls import UiCall
+from iac_accessibility.changes import ElementChange, check_enabled, element_words
+from iac_accessibility.errors import LOOK_AGAIN, UiError
+from iac_accessibility.hands import (
+    bring,
+    give_strokes,
+    hands_of,
+    screen_window,
+)
+from iac_accessibility.identity import ElementFound, found_at
+from iac_accessibility.keys import parse_stroke
+from iac_accessibility.model import (
+    Frame,
+    ScreenWindow,
+    Silent,
+    UiApp,
+    UiFault,
+    UiNode,
+    Want,
+)
+from iac_accessibility.reads import Fits
+from iac_accessibility.render import DATA_NOTE, app_facts, element_state
+from iac_accessibility.toolset import changes, reads
+from iac_accessibility.traverse import WalkLimits
+from iac_accessibility.writes import setting
+from iac_base.errors import quoted
+
+_CHOICE_ROLES: Final = frozenset(
+    ("list_item", "menu_item", "cell", "tab", "row", "tree_item", "radio_button", "option")
+)
+
+
+@changes
+def select_option(session: UiSession, call: UiCall) -> ElementChange:
+    """Choose an option of a pop-up, a list, a tab bar or a menu by its title.
+
+    Raises:
+        UiError: There is no such option; those that are there are named.
+    """
+    app = call.app
+    found = call.element(session)
+    check_enabled(found.node)
+    wanted = str(call.arguments["option"])
+    options = _options(session, app, found, call.seconds)
+    at = _chosen(wanted, [node.title for _, node in options])
+    parent, option = options[at]
+    place = [node for above, node in options if above == parent].index(option)
+
+    def act(_now: UiNode, seconds: float) -> Mapping[str, Any]:
+        bridge = session.bridge
+        reader = bridge.reader(app, whole=False, timeout=seconds)
+        same = read_one(reader, option.handle, Want.ACTIONS, seconds)
+        if same.title != option.title:
+            raise UiError(
+                "NOT_FOUND",
+                f"The option is {quoted(same.title, 60)} now. Nothing was done.",
+                LOOK_AGAIN,
+                reason="stale",
+            )
+        own = next((one for one in ("press", "pick", "select") if one in same.actions), "")
+
+        def step() -> None:
+            # As a person does who has no mouse: from the choice of now to the one that is wanted.
+            titles = [node.title for above, node in options if above == parent]
+            held = read_one(reader, found.node.handle, Want.VALUE, seconds)
+            now = next((at for at, one in enumerate(titles) if one in (held.title, held.value)), 0)
+            keys = ["down" if place > now else "up"] * abs(place - now)
+            try:
+                proof = bring(session, app, found.window, found.node, seconds)
+            except UiError:
+                # It takes the keyboard only when it is open (Qt).
+                opening = {"press", "show_menu"} & set(found.node.actions)
+                if not opening:
+                    raise
+                bridge.perform(found.node.handle, min(opening), seconds)
+                proof = bring(session, app, found.window, None, seconds)
+                keys.append("return")
+            give_strokes(hands_of(session), proof, [parse_stroke(key) for key in keys])
+
+        press = [partial(bridge.perform, option.handle, own, seconds)] if own else []
+        holders = dict.fromkeys((found.node.handle, parent))
+        choose = [partial(bridge.select, holder, place, seconds) for holder in holders]
+        roads: list[Callable[[], object]]
+        if found.node.role in _CLOSED:
+            # The menu of a closed pop-up takes a selection, and the pop-up stays as it is.
+            roads = [choose[0], *press, *choose[1:], step]
+        elif option.role in ("menu_item", "radio_button"):
+            roads = [*press, *choose]
+        else:
+            roads = [*reversed(choose), *press]
+        for road in roads:
+            with suppress(UiFault, UiError):
+                road()
+                if _is_chosen(session, app, found, option, seconds):
+                    return {"method": "keys" if road is step else "action"}
+        raise UiError(
+            "EXECUTION_ERROR",
+            f"{quoted(option.title, 60)} did not become the choice.",
+            "Open it first (press), then press the option.",
+            reason="failed",
+        )
+
+    return ElementChange(
+        found,
+        f"choose {quoted(option.title, 60)} in {element_words(found, app)}",
+        act,
+        words=(option.title,),
+        more={"action": "select", "option": option.title},
+    )
+
+
+def _is_chosen(
+    session: UiSession, app: UiApp, found: ElementFound, option: UiNode, seconds: float
+) -> bool:
+    """Say whether an option is the choice now; of a menu that has closed nothing can be said."""
+    end = time.monotonic() + min(seconds, _CHOSEN)
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    while True:
+        holder, chosen = reader.read([found.node.handle, option.handle], Want.VALUE, seconds)
+        if not isinstance(holder, UiNode) or found.node.role not in (*_CLOSED, *_LISTS):
+            return True
+        if option.title in (holder.title, holder.value) or not (holder.title or holder.value):
+            return True
+        marked = isinstance(chosen, UiNode) and chosen.states & {"selected", "checked"}
+        if marked and found.node.role not in _CLOSED:
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+
+
+_CHOSEN: Final = 0.5
+_CLOSED: Final = ("combo_box", "pop_up_button")
+_LISTS: Final = ("list", "table", "tree", "tab_group", "outline", "list_box")
+
+
+def _options(
+    session: UiSession, app: UiApp, found: ElementFound, seconds: float
+) -> list[tuple[Any, UiNode]]:
+    """Return the options below an element, each with what it is a child of."""
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    rows: list[tuple[Any, UiNode]] = []
+    level = [(found.node.handle, child) for child in found.node.children[:1_000]]
+    for _ in range(4):
+        below: list[tuple[Any, Any]] = []
+        read = reader.read([child for _, child in level], Want.CHILDREN, seconds)
+        for (parent, _), node in zip(level, read, strict=True):
+            if not isinstance(node, UiNode):
+                continue
+            if node.role in _CHOICE_ROLES and node.title:
+                rows.append((parent, node))
+            else:
+                below += [(node.handle, child) for child in node.children[:1_000]]
+        if rows or not below:
+            break
+        level = below
+    return rows
+
+
+def _chosen(wanted: str, titles: Sequence[str]) -> int:
+    for plain in (str, str.casefold):
+        places = [at for at, title in enumerate(titles) if plain(title) == plain(wanted)]
+        if len(places) == 1:
+            return places[0]
+    shown = ", ".join(quoted(title, 40) for title in titles[:12])
+    raise UiError(
+        "NOT_FOUND" if not places else "INVALID_PARAMETER",
+        f"{len(places) or 'No'} options are called {quoted(wanted, 60)}.",
+        f"There are: {shown}." if titles else "It shows no options; open it first (press).",
+        reason="no_element",
+    )
+
+
+@changes
+def place_window(session: UiSession, call: UiCall) -> ElementChange:
+    """Raise, minimize, move or resize a window."""
+    app, arguments = call.app, call.arguments
+    found = call.element(session)
+    window = screen_window(session, app, found.window)
+    position, size = arguments.get("position"), arguments.get("size")
+    shown: str = arguments.get("show", "")
+    if not (position or size or shown):
+        raise UiError(
+            "INVALID_PARAMETER",
+            "place_window needs position, size or show.",
+            "Give one of them.",
+            reason="bad_value",
+        )
+
+    def act(now: UiNode, seconds: float) -> None:
+        hands = hands_of(session)
+        if position or size:
+            around = _around(session, app, now, window, seconds)
+            x, y, width, height = window.frame
+            if position:
+                x, y = position["x"] - around.x, position["y"] - around.y
+            if size:
+                width, height = size["width"] - around.width, size["height"] - around.height
+            hands.place_window(window.number, Frame(x, y, width, height))
+        if shown == "raise":
+            hands.raise_window(window.number)
+        elif shown == "minimize":
+            hands.minimize_window(window.number)
+
+    told = [shown] if shown else []
+    told += ["move"] if position else []
+    told += ["resize"] if size else []
+    line = f"{' and '.join(told)} {element_words(found, app)}"
+    return ElementChange(found, line, act, "window", more={"action": ", ".join(told)})
+
+
+def _around(
+    session: UiSession, app: UiApp, node: UiNode, window: ScreenWindow, seconds: float
+) -> Frame:
+    """Return by how much the place that answers give of a window differs from its content's."""
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    shown = read_one(reader, node.handle, Want.FRAME, seconds).frame
+    if shown is None or (shown.x, shown.y) == (0, 0):
+        # GTK 4 does not say where its windows are.
+        return Frame(0, 0, 0, 0)
+    return Frame(*(told - held for told, held in zip(shown, window.frame, strict=True)))
+
+
+@changes
+def fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
+    """Set the values of many elements, asked about once.
+
+    Raises:
+        UiError: One of them is not there or takes no such value; nothing is set then.
+    """
+    fields: Sequence[Mapping[str, Any]] = call.arguments["fields"]
+    return [
+        setting(
+            session,
+            call.app,
+            call.element(session, str(row["element"]), at),
+            row["value"],
+            call.seconds,
+        )
+        for at, row in enumerate(fields)
+    ]
+
+
+@reads
+def wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
+    """Wait until an element appears, goes or changes; return `{app, met, seconds, element}`.
+
+    Raises:
+        InvalidParameterError: Nothing says which element.
+    """
+    app, arguments = call.app, call.arguments
+    until: str = arguments.get("until", "appears")
+    began = time.monotonic()
+    end = began + call.seconds
+    look = _look_at(session, call) if call.path else _look_for(session, call)
+    first = look()
+    while True:
+        now = look()
+        met = {
+            "appears": now is not None,
+            "goes": now is None,
+            "changes": _held(now) != _held(first),
+        }[until]
+        if met or time.monotonic() > end or call.cancel.cancelled:
+            break
+        time.sleep(_LOOK)
+    shown = {} if now is None else {"element": element_state(app, now.node, now.path, now.id)}
+    spent = round(time.monotonic() - began, 3)
+    return {"app": app_facts(app), "met": met, "seconds": spent, **shown, "notes": [DATA_NOTE]}
+
+
+_LOOK: Final = 0.1
+
+
+def _held(found: ElementFound | None) -> tuple[object, ...]:
+    return () if found is None else (found.node.title, found.node.value, found.node.states)
+
+
+def _look_at(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
+    """Return what reads the element of a call again; None once it is gone."""
+    found = call.element(session)
+
+    def look() -> ElementFound | None:
+        try:
+            reader = session.bridge.reader(call.app, whole=False, timeout=_LOOK_SECONDS)
+            node = read_one(reader, found.node.handle, Want.VALUE, _LOOK_SECONDS)
+        except Silent:
+            return found
+        except UiFault:
+            return None
+        return found._replace(way=(*found.way[:-1], node)) if node.visible else None
+
+    return look
+
+
+def _look_for(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
+    """Return what looks for the element that a call describes; None while there is none."""
+    fits = Fits(call.arguments)
+    want = session.bridge.free | Want.VALUE
+
+    def look() -> ElementFound | None:
+        try:
+            limits = WalkLimits(_LOOK_SECONDS, _DEEPEST, nodes=20_000)
+            seen, _ = walk_app(session, call.app, want, limits, whole=True)
+        except UiError:
+            return None
+        for branch in seen.order:
+            if fits(branch.node):
+                found = found_at(branch)
+                return found._replace(id=session.memory.keep(call.app, found))
+        return None
+
+    return look
+
+
+_LOOK_SECONDS: Final = 2.0
+_DEEPEST: Final = 200

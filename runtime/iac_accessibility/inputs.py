@@ -1,0 +1,371 @@
+"""The tools that give keys, text and pointer to an element."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from iac_accessibility.apps import UiSession
+from iac_accessibility.bridge import read_one
+from iac_accessibility.calls import UiCall
+from iac_accessibility.changes import ElementChange, app_words, check_enabled, element_words
+from iac_accessibility.errors import LOOK_AGAIN, UiError
+from iac_accessibility.hands import (
+    TextGiven,
+    bring,
+    give_strokes,
+    hands_of,
+    point_in,
+    put_text,
+    screen_window,
+)
+from iac_accessibility.identity import ElementFound
+from iac_accessibility.keys import Stroke, parse_stroke, stroke_does
+from iac_accessibility.levels import holds_secret
+from iac_accessibility.locate import path_of
+from iac_accessibility.model import (
+    ActionFailed,
+    ScreenWindow,
+    UiApp,
+    UiFault,
+    UiNode,
+    Want,
+)
+from iac_accessibility.paths import TEXT_ROLES, PathStep
+from iac_accessibility.toolset import changes
+from iac_base.errors import quoted
+from iac_base.text import escaped
+
+_FOCUS_SECONDS: Final = 1.0
+_HOLD: Final = 0.03
+_STEPS: Final = 8
+"""Points on the way of a drag; apps take fewer for a click."""
+
+
+@changes
+def press_keys(session: UiSession, call: UiCall) -> ElementChange:
+    """Press combinations of keys, in an element or where the app's keyboard is.
+
+    Raises:
+        UiError: A combination is unknown, or there is nowhere to give it to.
+    """
+    app = call.app
+    hands = hands_of(session)
+    strokes = [parse_stroke(text) for text in call.arguments["keys"]]
+    found, again = _focus_of(session, call)
+    node, named = found.node, " ".join(stroke.text for stroke in strokes)
+
+    def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
+        if again is None:
+            proof = bring(session, app, found.window, now, seconds)
+        else:
+            proof = bring(session, app, None, None, seconds)
+        return {"keys": give_strokes(hands, proof, strokes)}
+
+    does = next(filter(None, (_does(one, found) for one in strokes)), "")
+    place = (
+        element_words(found, app)
+        if again is None
+        else f"{quoted(node.title, 60)}, {app_words(app)}"
+    )
+    return ElementChange(
+        found,
+        f"press {escaped(named)} in {place}",
+        act,
+        "keys",
+        words=tuple(stroke.text for stroke in strokes),
+        does=does,
+        again=again,
+        more={"action": named},
+    )
+
+
+def _does(stroke: Stroke, found: ElementFound) -> str:
+    """Return what a combination does where the keyboard is."""
+    node = found.node
+    if is_bare(node) and stroke.key != "escape":
+        return UNKNOWN
+    in_text = node.role in TEXT_ROLES or "editable" in node.states
+    if stroke.key == "return" and not stroke.modifiers - {"shift"}:
+        asks = any(
+            one.role in ("dialog", "alert", "sheet", "file_chooser") or "modal" in one.states
+            for one in found.way
+        )
+        if asks:
+            return "confirms a dialog"
+        in_page = any(one.role == "web_area" for one in found.way)
+        if in_page and in_text and node.role != "text_area":
+            return "sends"
+    return stroke_does(stroke, in_text=in_text)
+
+
+def _focus_of(session: UiSession, call: UiCall) -> tuple[ElementFound, Any]:
+    """Return what is to get the keys, and how it is found again where it is but a window."""
+    app = call.app
+    if call.path:
+        return call.element(session), None
+    with suppress(UiFault):
+        handle = session.bridge.focused(app, _FOCUS_SECONDS)
+        if handle is not None:
+            found = path_of(session.bridge, app, handle, seconds=_FOCUS_SECONDS)
+            session.memory.keep(app, found)
+            return found, None
+    number = screen_window(session, app, None).number
+
+    def again() -> ElementFound:
+        now = next((one for one in hands_of(session).windows() if one.number == number), None)
+        if now is None:
+            now = screen_window(session, app, None)
+        if now.number != number:
+            raise UiError(
+                "NOT_FOUND", "The window is gone.", LOOK_AGAIN, reason="stale", app=app.name
+            )
+        return window_found(now)
+
+    return again(), again
+
+
+def window_found(window: ScreenWindow) -> ElementFound:
+    """Return a window of the screen as an element, for an app whose tree does not answer."""
+    states = {"enabled", "visible", *(("modal",) if window.dialog else ())}
+    role = "dialog" if window.dialog else "window"
+    node = UiNode(("screen", window.number), role, window.title, states=frozenset(states))
+    return ElementFound(node, (node,), PathStep(role, title=window.title).text)
+
+
+@changes
+def type_text(session: UiSession, call: UiCall) -> ElementChange:
+    """Put a text in behind what an element holds.
+
+    Raises:
+        UiError: The element takes no text.
+    """
+    app = call.app
+    found = call.element(session)
+    _check_text(found, app)
+    text = str(call.arguments["text"])
+
+    def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
+        return put_text(session, TextGiven(app, found.window, now, text, whole=False), seconds)
+
+    shown = "a secret" if holds_secret(found.node) else quoted(escaped(text), 200)
+    return ElementChange(found, f"type {shown} into {element_words(found, app)}", act, "value")
+
+
+def _check_text(found: ElementFound, app: UiApp) -> None:
+    node = found.node
+    check_enabled(node)
+    if node.role not in TEXT_ROLES and not node.states & {"editable"} and node.role != "terminal":
+        raise UiError(
+            "NOT_SUPPORTED",
+            f"{element_words(found, app)} takes no text.",
+            "Find a text field, or give keys to it with press_keys.",
+            reason="not_settable",
+        )
+
+
+@changes
+def click(session: UiSession, call: UiCall) -> ElementChange:
+    """Click an element: by its own action where a plain click is asked for, else by the pointer.
+
+    Raises:
+        UiError: It is disabled.
+    """
+    app, arguments = call.app, call.arguments
+    found = call.element(session)
+    check_enabled(found.node)
+    button: str = arguments.get("button", "left")
+    count = int(arguments.get("count", 1))
+    point: Mapping[str, float] | None = arguments.get("point")
+    plain = button == "left" and count == 1 and point is None
+    own = next((name for name in ("press", "toggle") if name in found.node.actions), "")
+    how = {1: "click", 2: "double-click", 3: "triple-click"}[count]
+    where = f" at {point['x']:g}, {point['y']:g}" if point else ""
+    line = f"{'' if button == 'left' else button + '-'}{how} {element_words(found, app)}{where}"
+    if plain and own:
+        return ElementChange(
+            found,
+            line,
+            lambda node, seconds: session.bridge.perform(node.handle, own, seconds),
+            action=own,
+            words=(own,),
+            more={"action": how},
+        )
+
+    hit = under(session, app, found, point, call.seconds)
+
+    def act(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
+        hands = hands_of(session)
+        x, y = point_in(session, app, found.window, now, point)
+        if under(session, app, found._replace(way=(*found.way[:-1], now)), point, seconds) != hit:
+            raise UiError(
+                "NOT_FOUND",
+                "Something else is at that point now. Nothing was done.",
+                LOOK_AGAIN,
+                reason="stale",
+            )
+        hands.check_modifiers()
+        hands.point(x, y)
+        time.sleep(_HOLD)
+        for _ in range(count):
+            hands.button(button, down=True)
+            hands.button(button, down=False)
+        return None
+
+    # What is clicked is what lies there, not what it lies in.
+    does = UNKNOWN if is_bare(found.node) else ""
+    words = (how, *(text for _, text in hit))
+    more = {"action": how}
+    return ElementChange(found, line, act, "pointer", words=words, more=more, does=does)
+
+
+UNKNOWN: Final = "does something that cannot be known beforehand"
+
+
+def is_bare(node: UiNode) -> bool:
+    """Say whether an element is a window of which only the window system knows."""
+    return isinstance(node.handle, tuple) and node.handle[0] == "screen"
+
+
+def under(
+    session: UiSession,
+    app: UiApp,
+    found: ElementFound,
+    point: Mapping[str, float] | None,
+    seconds: float,
+) -> tuple[tuple[Any, str], ...]:
+    """Return what is below an element at a point of it (its middle), each with its name."""
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    want = Want.FRAME | Want.CHILDREN
+    node = read_one(reader, found.node.handle, want, seconds)
+    if node.frame is None or not node.children:
+        return ()
+    x = node.frame.x + (float(point["x"]) if point else node.frame.width / 2)
+    y = node.frame.y + (float(point["y"]) if point else node.frame.height / 2)
+    hit: list[tuple[Any, str]] = []
+    for _ in range(_LEVELS):
+        below = reader.read(node.children[:_BESIDE], want | Want.DESCRIPTION, seconds)
+        inside = [one for one in below if isinstance(one, UiNode) and _holds(one, x, y)]
+        if not inside:
+            break
+        hit += [(one.handle, f"{one.title} {one.description}".strip()) for one in inside]
+        # The last of those that overlap is drawn above the others.
+        node = inside[-1]
+    return tuple(hit)
+
+
+_LEVELS: Final = 40
+_BESIDE: Final = 500
+
+
+def _holds(node: UiNode, x: float, y: float) -> bool:
+    frame = node.frame
+    if frame is None or not node.visible:
+        return False
+    return frame.x <= x < frame.x + frame.width and frame.y <= y < frame.y + frame.height
+
+
+@changes
+def context_menu(session: UiSession, call: UiCall) -> ElementChange:
+    """Open the menu of an element: by its own action, else by the right button."""
+    app = call.app
+    found = call.element(session)
+    line = f"open the menu of {element_words(found, app)}"
+    more = {"action": "show_menu"}
+    if "show_menu" in found.node.actions:
+        return ElementChange(
+            found,
+            line,
+            lambda node, seconds: session.bridge.perform(node.handle, "show_menu", seconds),
+            action="show_menu",
+            more=more,
+        )
+
+    def act(now: UiNode, _seconds: float) -> None:
+        hands = hands_of(session)
+        hands.point(*point_in(session, app, found.window, now, None))
+        hands.button("right", down=True)
+        hands.button("right", down=False)
+
+    return ElementChange(found, line, act, "pointer", more=more)
+
+
+@changes
+def scroll(session: UiSession, call: UiCall) -> ElementChange:
+    """Bring an element into view, or scroll it by pages.
+
+    Raises:
+        UiError: It can neither be shown nor scrolled.
+    """
+    app = call.app
+    found = call.element(session)
+    pages = float(call.arguments.get("pages", 0))
+    across = call.arguments.get("direction", "vertical") == "horizontal"
+
+    def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
+        if not pages:
+            if session.bridge.scroll_to(now.handle, seconds):
+                return {"method": "action"}
+            raise UiError(
+                "NOT_SUPPORTED",
+                "This element cannot be brought into view by itself.",
+                "Scroll what it is in, by pages.",
+                reason="no_action",
+            )
+        hands = hands_of(session)
+        hands.point(*point_in(session, app, found.window, now, None))
+        frame = read_one(
+            session.bridge.reader(app, whole=False, timeout=seconds),
+            now.handle,
+            Want.FRAME,
+            seconds,
+        ).frame
+        size = (frame.width if across else frame.height) if frame else 300.0
+        # A notch moves about three lines.
+        notches = max(1, round(abs(pages) * size / _NOTCH)) * (1 if pages > 0 else -1)
+        hands.wheel(notches if across else 0, 0 if across else notches)
+        return {"method": "pointer"}
+
+    what = (
+        f"scroll {element_words(found, app)} by {pages:g} pages"
+        if pages
+        else (f"bring {element_words(found, app)} into view")
+    )
+    return ElementChange(found, what, act, "pointer", more={"action": "scroll"})
+
+
+_NOTCH: Final = 53.0
+"""Pixels that a notch of the wheel moves, about; toolkits differ."""
+
+
+@changes
+def drag(session: UiSession, call: UiCall) -> list[ElementChange]:
+    """Drag an element onto another one, with the pointer."""
+    app = call.app
+    found = call.element(session)
+    onto = call.element(session, "to", 1)
+
+    def act(now: UiNode, _seconds: float) -> None:
+        hands = hands_of(session)
+        end = point_in(session, app, onto.window, now, None)
+        start = point_in(session, app, found.window, found.node, None)
+        if hands.owner_at(*end) != app.pid:
+            raise ActionFailed("both elements have to be in sight at once")
+        hands.check_modifiers()
+        hands.point(*start)
+        hands.button("left", down=True)
+        try:
+            for step in range(1, _STEPS + 1):
+                share = step / _STEPS
+                hands.point(*(a + (b - a) * share for a, b in zip(start, end, strict=True)))
+                time.sleep(_HOLD)
+        finally:
+            hands.button("left", down=False)
+
+    line = f"drag {element_words(found, app)} onto {element_words(onto, app)}"
+    # The first is looked for again before anything moves, and does nothing itself.
+    more = {"action": "drag"}
+    return [
+        ElementChange(found, line, lambda _node, _seconds: None, "pointer", words=("drag",)),
+        ElementChange(onto, line, act, "pointer", words=(found.node.title,), more=more),
+    ]
