@@ -9,6 +9,7 @@ from iac_applescript.analysis.findings import Reason
 from iac_applescript.failures import ScriptFailure
 from iac_applescript.patterns import FoundPattern
 from iac_applescript.skills import Skill
+from iac_applescript.sources import Chosen
 from iac_base.errors import ToolError
 from iac_base.text import clean, clean_text
 from iac_base.words import fold, stems
@@ -16,6 +17,12 @@ from iac_runtime.policy.effects import Shown
 
 REASONS: Final = 12
 """Reasons that are told at most."""
+
+_SHOWN: Final = 200
+"""Characters of a line that a person is shown."""
+
+_WHYS: Final = 3
+"""Reasons that are told of one line."""
 
 Result: TypeAlias = dict[str, Any]
 
@@ -91,12 +98,15 @@ def where(reason: Reason) -> str:
     return f"line {reason.place.line}, column {reason.place.column}"
 
 
-def line(script: str, language: str, found: Analysis, *, confined: bool) -> str:
+def line(given: Chosen, found: Analysis, *, confined: bool) -> str:
     """Return a script as one line for a question: what, to whom, the worst of it, the text."""
+    script = given.script
     names = {"applescript": "AppleScript", "javascript": "JavaScript"}
     whom = ", ".join((*found.targets, *(f"{name} (not known)" for name in found.unknown)))
     count = len(script.splitlines()) or 1
-    said = f"{names[language]}, {count} {'line' if count == 1 else 'lines'}"
+    said = f"{names[given.language]}, {count} {'line' if count == 1 else 'lines'}"
+    if given.source:
+        said = f"{clean_text(given.source, 200)} (SHA-256 {given.digest}), {said}"
     said += f", to {whom}" if whom else ", to no app"
     why = "; ".join(dict.fromkeys(f"{r.text} {r.says}".strip() for r in found.reasons[:3]))
     held = "held to these apps by macOS" if confined else "not held to these apps by macOS"
@@ -111,12 +121,20 @@ def line(script: str, language: str, found: Analysis, *, confined: bool) -> str:
 def worst_lines(script: str, found: Analysis) -> Iterator[Shown]:
     """Yield the lines of a script that give it its level, by their numbers."""
     rows = re.split(r"\r\n?|\n", script)
-    worst: dict[int, str] = {}
+    worst: dict[int, list[Reason]] = {}
     for row in found.reasons:
         if row.level == found.level:
-            worst.setdefault(row.place.line, f"{row.text} {row.says}".strip())
-    for number, why in sorted(worst.items()):
-        yield Shown(f"line {number}", f"{clean_text(rows[number - 1].strip(), 200)} ({why})")
+            worst.setdefault(row.place.line, []).append(row)
+    for number, reasons in sorted(worst.items()):
+        # Of what stands in one place the first reason says most.
+        first = {row.place.start: row for row in reversed(reasons)}.values()
+        whys = dict.fromkeys(f"{row.text} {row.says}".strip() for row in reversed(first))
+        # Of a line that is longer than is shown, the part that does it.
+        at = max(reasons[0].place.column - 40, 0)
+        text = rows[number - 1]
+        text = text if len(text) <= _SHOWN else f"{'…' * bool(at)}{text[at : at + _SHOWN]}"
+        said = "; ".join([*whys][:_WHYS])
+        yield Shown(f"line {number}", f"{clean_text(text.strip(), _SHOWN)} ({said})")
 
 
 class HitLike(Protocol):

@@ -35,6 +35,7 @@ from iac_applescript.answers import (
 from iac_applescript.patterns import RunOutcome
 from iac_applescript.running import compile_script, error_of, run_script
 from iac_applescript.skills import skill_of, skills
+from iac_applescript.sources import Chosen, chosen
 from iac_applescript.store import learning_is_off
 from iac_applescript.system_state import PARTS, read_state
 from iac_applescript.tools import TOOLS
@@ -42,6 +43,7 @@ from iac_applescript.toolset import Arguments, ScriptToolset, looks_up, open_too
 from iac_base.errors import SetupError, ToolError, quoted
 from iac_runtime.execution.process import Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext
+from iac_runtime.policy.dataflow import texts_in
 from iac_runtime.policy.effects import OWN, Effect, Raised, Verb
 from iac_runtime.policy.escalation import from_results
 from iac_runtime.tool import LEVELS, highest
@@ -163,7 +165,8 @@ def validate(toolset: ScriptToolset, given: Arguments, run: Runner) -> Result:
 def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Plan the run of a script: its level is what its analysis says."""
     toolset = context.kept(open_toolset)
-    script, language = call.arguments["script"], _language(call.arguments)
+    given = chosen(call.arguments, context.home, again=bool(call.token))
+    script, language = given.script, given.language
     found = with_starts(toolset.analyser.analyse(script, language), toolset.runs)
     found = toolset.held(found)
     confined = toolset.confines(found)
@@ -175,16 +178,17 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
     )
     tokens = scanned(script, language).tokens if found.level != "SAFE" else ()
     literals = [token.text for token in tokens if token.kind in ("string", "template")]
-    literals += call.arguments.get("arguments", ())
+    literals += texts_in(given.arguments)
     return toolset.plan(
         tool,
         call,
-        lambda toolset, given, run: _run(toolset, given, run, found, confined=confined),
+        lambda toolset, asked, run: _run(toolset, asked, given, run, found, confined=confined),
         _effects(toolset, found, reach_of(script, language, found)),
-        line=line(script, language, found, confined=confined),
+        line=line(given, found, confined=confined),
         raised=(*raised, *from_results(literals, context.permissions.taint)),
         turns=[app for app, _ in map(toolset.app, told) if app],
         lines=tuple(worst_lines(script, found)),
+        pin=given.digest,
     )
 
 
@@ -221,10 +225,17 @@ def _effects(toolset: ScriptToolset, found: Analysis, reach: Reach) -> tuple[Eff
 
 
 def _run(
-    toolset: ScriptToolset, given: Arguments, run: Runner, found: Analysis, *, confined: bool
+    toolset: ScriptToolset,
+    asked: Arguments,
+    given: Chosen,
+    run: Runner,
+    found: Analysis,
+    *,
+    confined: bool,
 ) -> Result:
-    script, language = given["script"], _language(given)
-    timeout = float(given.get("timeout", DEFAULT_TIMEOUT))
+    script, language = given.script, given.language
+    timeout = float(asked.get("timeout", DEFAULT_TIMEOUT))
+    readable = asked.get("output") == "text"
     known = [target for target in (*found.targets, *found.unknown) if "." in target]
 
     def confine(argv: Sequence[str]) -> Sequence[str]:
@@ -232,15 +243,15 @@ def _run(
         lets = [LETS[row.says] for row in found.reasons if row.says in LETS]
         return argv if held is None else held.argv(argv, known, dict.fromkeys(lets))
 
-    texts = given.get("arguments", ())
-    ran = run_script(run, script, language, timeout, confine, found.asked, texts)
+    limits = (timeout, confine, found.asked, given.arguments)
+    ran = run_script(run, script, language, *limits, readable=readable)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
         outcome = RunOutcome(False, failure.cause, ran.original, failure.number, ran.milliseconds)
     else:
         assert answer is not None
         outcome = RunOutcome(True, answer.kind, "", None, ran.milliseconds)
-    _learn(toolset, given, known[0] if known else "", outcome)
+    _learn(toolset, asked.get("intent", ""), known[0] if known else "", given, outcome)
     if failure is not None:
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
@@ -256,11 +267,12 @@ def _run(
     }
 
 
-def _learn(toolset: ScriptToolset, given: Arguments, app: str, outcome: RunOutcome) -> None:
-    intent = given.get("intent", "")
+def _learn(
+    toolset: ScriptToolset, intent: str, app: str, given: Chosen, outcome: RunOutcome
+) -> None:
     if intent:
         try:
-            toolset.store.remember(intent, app, _language(given), given["script"], outcome)
+            toolset.store.remember(intent, app, given.language, given.script, outcome)
         except (SetupError, OSError):
             # What was done stays done, though it could not be written down.
             return

@@ -132,7 +132,7 @@ def test_the_script_goes_by_standard_input_never_as_an_argument(toolset: ScriptT
     call(toolset, "execute_applescript", runner=runner, script=script, timeout=7, arguments=given)
     argv, stdin, timeout = seen[0]
     assert argv[1:] == ["-l", "AppleScript", "-s", "s", "-", *given]
-    assert stdin == b"return -e"
+    assert stdin == b"with timeout of 7 seconds\nreturn -e\nend timeout"
     assert timeout == 7
 
 
