@@ -8,6 +8,7 @@ objects. Not covered: what computes its words (`run script`), and how macOS reso
 """
 
 import os
+import re
 
 import pytest
 from hypothesis import event as note
@@ -22,6 +23,10 @@ from iac_simulator.simulator import Simulator
 from iac_simulator.values import SentEvent
 
 EXAMPLES = 20_000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else 150
+
+FOLDER = re.compile(r"(?:folders\[0\]|home|trash|windows\[0\])$")
+STARTS = ("miscactv", "ascrnoop", "aevtoapp", "aevtrapp")
+"""Events that start an app or show it; that one starts is counted when it is known what runs."""
 
 OBJECTS = {
     "Finder": {
@@ -43,7 +48,7 @@ ACTS = {
     "copy V to name of O": "O.name = 'x'", "set {name of O} to {V}": "O.name = 'x'",
     "set comment of O to V": "O.comment = 'x'", "set body of O to V": "O.body = 'x'",
     "set rating of O to 20": "O.rating = 20", "set URL of O to V": "O.url = 'x'",
-    "set index of O to 1": "O.index = 1", "set volume to 1": "A.soundVolume = 1",
+    "set index of O to 1": "O.index = 1", "set sound volume to 1": "A.soundVolume = 1",
     "delete O": "A.delete(O)", "duplicate O": "A.duplicate(O)", "open O": "A.open(O)",
     "close O": "A.close(O)", "reveal O": "A.reveal(O)", "select O": "A.select(O)",
     "play O": "A.play(O)", "show O": "A.show(O)", "move O to trash": "A.move(O, {to: A.trash})",
@@ -142,7 +147,10 @@ def test_no_event_is_above_the_verdict(
     if found.level == "DANGEROUS":
         return
     for event in sent(simulator, same):
-        needed = levels.level(event)
+        needed = "SAFE" if event.event in STARTS else levels.level(event)
+        if (app, event.event) == ("Finder", "aevtodoc") and FOLDER.search(str(event.direct)):
+            # Of a folder Finder shows a window; of a file its app starts.
+            needed = "MODIFY"
         assert LEVELS.index(needed) <= LEVELS.index(found.level), (event, script)
         assert event.app in found.targets, (event, script)
         if event.event not in READS:
