@@ -34,7 +34,8 @@ def list_patterns(intent: str, app: str, limit: int) -> None:
         rows = [row for row in store.every() if not app or row.app == app][:limit]
     for row in rows:
         runs = row.successes + row.failures
-        click.echo(f"{row.id:>6}  {row.successes}/{runs}  {row.app or '-'}  {escaped(row.intent)}")
+        told = f"{row.successes}/{runs}  {row.level:<9}  {row.provenance:<7}  {row.app or '-'}"
+        click.echo(f"{row.id:>6}  {told}  {escaped(row.intent)}")
     if not rows and sys.stdout.isatty():
         click.echo("Nothing was learned yet.")
 

@@ -28,6 +28,9 @@ _NEGATIVE: Final = re.compile(r"(?<![\w.])[-−–](\d{2,6})(?![\w.])")
 _DOMAIN: Final = re.compile(r"\((?:[A-Za-z]\w*\.)+\w+ error -?\d+")
 """An error that is numbered by the app itself: `(com.apple.Shortcuts error 1.)`."""
 
+_LONGEST: Final = 4_000
+"""Characters of a script that a trap is sought in, and five times those of an error."""
+
 _GENERAL: Final = frozenset((-2700, 0, 1))
 """Numbers that say nothing: every exception of JavaScript has the first."""
 
@@ -66,12 +69,25 @@ class Cause(NamedTuple):
         return self.words is not None and self.words.search(error) is not None
 
 
+class Trap(NamedTuple):
+    """What error and script say together; `numbers` and `language` are empty where any fits."""
+
+    id: str
+    says: str
+    fixes: tuple[str, ...]
+    match: tuple[re.Pattern[str], ...]
+    numbers: tuple[int, ...]
+    language: str
+    repairs: bool
+
+
 class Causes(NamedTuple):
     """All of them: in the order in which their words are tried, and by number; names of errors."""
 
     rows: tuple[Cause, ...]
     by_number: Mapping[int, Cause]
     numbers: Mapping[str, int]
+    traps: tuple[Trap, ...]
 
 
 @lru_cache(maxsize=1)
@@ -88,7 +104,20 @@ def _causes() -> Causes:
         for numbers in (row.get("numbers", ()), *ranges):
             for number in numbers:
                 by_number.setdefault(number, rows[-1])
-    return Causes(tuple(rows), by_number, read["names"])
+    flags = re.IGNORECASE | re.MULTILINE | re.DOTALL
+    traps = (
+        Trap(
+            row["id"],
+            row["says"],
+            tuple(row["fixes"]),
+            tuple(re.compile(words, flags) for words in row["match"]),
+            tuple(row.get("numbers", ())),
+            row.get("language", ""),
+            row.get("repairs", True),
+        )
+        for row in read["trap"]
+    )
+    return Causes(tuple(rows), by_number, read["names"], tuple(traps))
 
 
 class ScriptFailure(NamedTuple):
@@ -121,17 +150,19 @@ def explain(
     """Return why a script failed; `nearest_app` gives the bundle id meant by an unknown name."""
     number = number_in(error) if number is None else number
     cause = _cause(error, number)
+    trap = _trap(error, number, script, language) if script else None
     if cause is None:
+        if trap is not None:
+            return ScriptFailure(trap.id, number, trap.says, trap.fixes)
         return _by_table(number, error)
-    found = mended(cause.id, FailedScript(script, language, nearest_app)) if script else None
-    return ScriptFailure(
-        cause.id,
-        number,
-        cause.says,
-        cause.fixes,
-        found.script if found else None,
-        found.says if found else "",
-    )
+    repairs = script and (trap is None or trap.repairs)
+    found = mended(cause.id, FailedScript(script, language, nearest_app)) if repairs else None
+    # The cause still tells which kind of error it is; why and what to do the trap knows better.
+    says, fixes = cause.says, cause.fixes
+    if trap is not None:
+        says, fixes = trap.says, (*trap.fixes, *cause.fixes[:2])
+    change = (found.script, found.says) if found else (None, "")
+    return ScriptFailure(cause.id, number, says, fixes, *change)
 
 
 def number_in(error: str) -> int | None:
@@ -158,12 +189,24 @@ def _int(text: str) -> int:
 
 
 def _cause(error: str, number: int | None) -> Cause | None:
-    rows, by_number, _ = _causes()
+    rows, by_number, *_ = _causes()
     if number is None and not error.strip():
         return next(row for row in rows if row.id == "silent")
     told = [row for row in rows if row.told_by(error)]
     known = by_number.get(number) if number is not None and number not in _GENERAL else None
     return next((row for row in told if row.first), known or next(iter(told), None))
+
+
+def _trap(error: str, number: int | None, script: str, language: str) -> Trap | None:
+    text = f"{error[-_LONGEST // 5 :].strip()}\n---\n{script[:_LONGEST]}"
+    for trap in _causes().traps:
+        if trap.numbers and number not in trap.numbers:
+            continue
+        if trap.language and language != trap.language:
+            continue
+        if any(words.search(text) for words in trap.match):
+            return trap
+    return None
 
 
 def _by_table(number: int | None, error: str) -> ScriptFailure:

@@ -1,7 +1,7 @@
 // Stands before a JavaScript that runs: what the script gets of apps is wrapped, and each event is held against the
 // names that its analysis saw. One beyond them ends the script; nothing that follows is sent. `MAY` is put in as JSON:
 // apps (names), names (members asked of apps), sets (members set), open (what was approved names no members), code
-// (text may become code), bridge (Objective-C). A script may change what all arrays and sets share: nothing of that is
+// (text may become code), bridge (Objective-C), parses (run is given one JSON text). A script may change what all arrays and sets share: nothing of that is
 // used here once it runs. Every statement ends in a semicolon: it is sent as one line.
 ((global, may) => {
   "use strict";
@@ -13,6 +13,7 @@
   const knows = uncurried(WeakMap.prototype.has);
   const fetch = uncurried(WeakMap.prototype.get);
   const keep = uncurried(WeakMap.prototype.set);
+  const { parse } = global.JSON;
   const raws = new WeakMap();
   const table = (list) => {
     const found = { __proto__: null };
@@ -125,7 +126,8 @@
     write(global, "run", (...given) => {
       depth += 1;
       try {
-        const found = apply(own, undefined, given);
+        const first = may.parses && over && depth === 1;
+        const found = apply(own, undefined, first ? [parse(given[0][0])] : given);
         return over && depth === 1 ? bare(found) : found;
       } finally {
         depth -= 1;

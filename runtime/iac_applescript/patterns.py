@@ -8,24 +8,17 @@ from functools import lru_cache
 from math import log
 from typing import Any, Final, NamedTuple
 
-from iac_base.secrets import REDACTED, is_secret, redact_text
+from iac_applescript.analysis.analyser import Language
+from iac_applescript.slots import kept, without_private, without_slots
 from iac_base.text import clean_text
 from iac_base.words import split, stem
 from iac_runtime.search.request import known_words, read_request
+from iac_runtime.tool import Level
 
 MAX_INTENT: Final = 300
 MAX_STORED: Final = 8_000
 MAX_ERROR: Final = 400
 
-_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
-_HOME: Final = re.compile(r"/Users/[^/\s\"':]+|(?<=:)Users:[^:\"]+")
-_PHONE: Final = re.compile(r"(?<![\w.])\+?\d[\d ()/-]{7,}\d(?![\w.])")
-_LONG_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.){81,}"', re.DOTALL)
-_ASSIGNED: Final = re.compile(
-    r"(?P<lead>\b(?:set|property|let|const|var)\s+(?:the\s+)?\|?(?P<name>[\w .]{1,60}?)\|?"
-    r'\s*(?:\bto\b|:|=)\s*)"(?:[^"\\]|\\.)*"',
-    re.IGNORECASE,
-)
 _NOISE: Final = frozenset(
     "set to of get tell end if then else repeat with in from the and or not whose where is as by"
     " first last every item return on error try my it its true false const let var function"
@@ -85,7 +78,14 @@ class RunOutcome(NamedTuple):
 
 
 class ScriptPattern(NamedTuple):
-    """What is known of one script for one intent; times are UTC, ISO 8601."""
+    """What is known of one script for one intent; times are UTC, ISO 8601.
+
+    Attributes:
+        script: With slots for what is private or varies (`slots`); empty where that is no literal.
+        level: What running it needed.
+        effects: What it did, a line each: verb, app, class.
+        provenance: Where it is from: it was learned here, or imported.
+    """
 
     id: int
     digest: str
@@ -101,6 +101,14 @@ class ScriptPattern(NamedTuple):
     failures: int
     first: str
     last: str
+    level: Level = "DANGEROUS"
+    effects: str = ""
+    provenance: str = "learned"
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it may be offered: it worked here; one approval is not enough if DANGEROUS."""
+        return bool(self.script) and self.successes >= (2 if self.level == "DANGEROUS" else 1)
 
     @property
     def rate(self) -> float:
@@ -108,47 +116,40 @@ class ScriptPattern(NamedTuple):
         return (self.successes + 1) / (self.successes + self.failures + 2)
 
 
-def without_personal(text: str) -> str:
-    """Return a text without secrets, addresses, telephone numbers, user names and long texts."""
-    text = _ASSIGNED.sub(_without_value, redact_text(text))
-    text = _LONG_TEXT.sub('"[long text]"', text)
-    text = _ADDRESS.sub("[address]", text)
-    text = _HOME.sub(lambda m: "/Users/me" if m[0].startswith("/") else "Users:me", text)
-    return _PHONE.sub("[number]", text)
-
-
 def cleaned(text: str, limit: int) -> str:
     """Return a text as it is stored: cleaned, without what is secret or personal, cut."""
-    return clean_text(without_personal(clean_text(text)), limit)
+    return clean_text(without_private(clean_text(text)), limit)
 
 
-def _without_value(found: re.Match[str]) -> str:
-    return f'{found["lead"]}"{REDACTED}"' if is_secret(found["name"]) else found.group()
+def digest_of(intent: str, language: str, shape: str, texts: Sequence[str] = ()) -> str:
+    """Return what tells patterns apart: two spellings of an intent are one.
 
-
-def digest_of(intent: str, language: str, script: str) -> str:
-    """Return what tells patterns apart: two spellings of an intent are one."""
-    said = " ".join(sorted({stem(word) for word in split(intent)}))
-    lines = "\n".join(line.strip() for line in script.splitlines() if line.strip())
-    return hashlib.sha256(f"{said}\0{language}\0{lines}".encode()).hexdigest()[:32]
+    Words of the intent that are values of the script vary with them, and do not count.
+    """
+    values = {stem(word) for text in texts for word in split(text)}
+    said = " ".join(sorted({stem(word) for word in split(intent)} - values))
+    return hashlib.sha256(f"{said}\0{language}\0{shape}".encode()).hexdigest()[:32]
 
 
 def indexed_words(intent: str, app: str, script: str) -> tuple[str, str]:
     """Return the words of what was wanted and of what is done, as stems."""
     said = [stem(word) for word in (*split(intent), *split(app.rpartition(".")[2]))]
-    done = [stem(word) for word in split(re.sub(r'"(?:[^"\\]|\\.)*"', " ", script))]
+    script = re.sub(r'"(?:[^"\\]|\\.)*"', " ", without_slots(script))
+    done = [stem(word) for word in split(script)]
     kept = dict.fromkeys(word for word in done if word not in _NOISE and not word.isdecimal())
     return " ".join(said), " ".join(list(kept)[:80])
 
 
 def stored(pattern: ScriptPattern) -> ScriptPattern:
     """Return a pattern as it is stored: each text cleaned and cut, without what is personal."""
-    intent, script = cleaned(pattern.intent, MAX_INTENT), cleaned(pattern.script, MAX_STORED)
+    intent, script = cleaned(pattern.intent, MAX_INTENT), clean_text(pattern.script)
+    language: Language = "javascript" if pattern.language == "javascript" else "applescript"
+    found = kept(script, language, pattern.level)
     return pattern._replace(
-        digest=digest_of(intent, pattern.language, script),
+        digest=digest_of(intent, pattern.language, found.shape, found.texts),
         intent=intent,
         app=clean_text(pattern.app, 100),
-        script=script,
+        script=found.script if len(found.script) <= MAX_STORED else "",
         kind=clean_text(pattern.kind, 40),
         error=cleaned(pattern.error, MAX_ERROR),
         milliseconds=round(float(pattern.milliseconds), 1),
@@ -156,6 +157,7 @@ def stored(pattern: ScriptPattern) -> ScriptPattern:
         failures=min(pattern.failures, 1_000_000),
         first=clean_text(pattern.first, 40),
         last=clean_text(pattern.last, 40),
+        effects=clean_text(pattern.effects, MAX_ERROR),
     )
 
 
@@ -173,22 +175,26 @@ _FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "first": str,
     "last": str,
 }
+_SHOWN: Final = ("level", "effects", "provenance")
+"""Fields that an export tells, and an import does not take over."""
 
 
 def pattern_to_json(pattern: ScriptPattern) -> dict[str, Any]:
     """Return a pattern as a line of an export holds it."""
-    return {name: getattr(pattern, name) for name in _FIELDS}
+    return {name: getattr(pattern, name) for name in (*_FIELDS, *_SHOWN)}
 
 
 def pattern_from_json(row: Any) -> ScriptPattern:
     """Return the pattern of a line of an export, cleaned as anything that is stored.
+
+    It starts without trust: its counts are none, its level is the highest, until it runs here.
 
     Raises:
         ValueError: It is no pattern; the text names the field.
     """
     if not isinstance(row, dict):
         raise ValueError("is no object")  # noqa: TRY004 (what a file holds, not a type of ours)
-    for unknown in sorted(set(row) - set(_FIELDS))[:1]:
+    for unknown in sorted(set(row) - {*_FIELDS, *_SHOWN})[:1]:
         raise ValueError(f"has an unknown field {unknown[:40]!r}")
     for name, kind in _FIELDS.items():
         value = row.get(name)
@@ -198,7 +204,8 @@ def pattern_from_json(row: Any) -> ScriptPattern:
         raise ValueError("has an unknown language")
     if row["successes"] < 0 or row["failures"] < 0:
         raise ValueError("counts less than nothing")
-    return stored(ScriptPattern(0, "", **row))
+    told = {name: row[name] for name in _FIELDS} | {"successes": 0, "failures": 0}
+    return stored(ScriptPattern(0, "", **told, provenance="import"))
 
 
 @lru_cache(maxsize=1)
@@ -281,7 +288,15 @@ def rank(
         if matched:
             why += f"; shares {', '.join(sorted(matched)[:5])}"
         found.append(FoundPattern(pattern, round(score, 4), why))
-    found.sort(key=lambda row: (-row.score, -row.pattern.successes, row.pattern.id))
+    # What is DANGEROUS comes last, however well it fits.
+    found.sort(
+        key=lambda row: (
+            row.pattern.level == "DANGEROUS",
+            -row.score,
+            -row.pattern.successes,
+            row.pattern.id,
+        )
+    )
     return [row for row in found if row.score > 0.05]
 
 

@@ -4,9 +4,11 @@ Arguments fit the tool's schema when they come here. A tool that only looks some
 under `looks_up`; one that reaches apps plans its call itself.
 """
 
+import contextlib
+import logging
 import shutil
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from iac_applescript import dictionary
 from iac_applescript.analysis.analyser import (
@@ -35,13 +37,17 @@ from iac_applescript.answers import (
 from iac_applescript.patterns import RunOutcome
 from iac_applescript.running import compile_script, error_of, run_script
 from iac_applescript.skills import skill_of, skills
-from iac_applescript.store import learning_is_off
+from iac_applescript.slots import numbered
+from iac_applescript.sources import Chosen, chosen
+from iac_applescript.store import PatternStore, learning_is_off
 from iac_applescript.system_state import PARTS, read_state
 from iac_applescript.tools import TOOLS
 from iac_applescript.toolset import Arguments, ScriptToolset, looks_up, open_toolset
 from iac_base.errors import SetupError, ToolError, quoted
+from iac_base.logs import LOGGER
 from iac_runtime.execution.process import Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext
+from iac_runtime.policy.dataflow import texts_in
 from iac_runtime.policy.effects import OWN, Effect, Raised, Verb
 from iac_runtime.policy.escalation import from_results
 from iac_runtime.tool import LEVELS, highest
@@ -78,10 +84,15 @@ def discover(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
 def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     intent, app = given["intent"], given.get("app", "")
     hits = toolset.find(intent, app=app or None, limit=5) if toolset.find else ()
-    patterns = toolset.store.find(intent, app=toolset.bundle_of(app), limit=3)
+    patterns = []
+    with contextlib.suppress(SetupError):
+        patterns = toolset.store.find(intent, app=toolset.bundle_of(app), limit=3)
     guides = skills(toolset.skill_folder)
     found = suggest(intent, app, hits, patterns, guides, given.get("limit", 5))
-    return {"suggestions": [row.data() for row in found]}
+    if found:
+        return {"suggestions": [row.data() for row in found]}
+    note = "Nothing here is known to do this. get_app_dictionary shows what an app can do."
+    return {"suggestions": [], "note": note}
 
 
 @looks_up
@@ -163,7 +174,8 @@ def validate(toolset: ScriptToolset, given: Arguments, run: Runner) -> Result:
 def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Plan the run of a script: its level is what its analysis says."""
     toolset = context.kept(open_toolset)
-    script, language = call.arguments["script"], _language(call.arguments)
+    given = chosen(call.arguments, context.home, again=bool(call.token))
+    script, language = given.script, given.language
     found = with_starts(toolset.analyser.analyse(script, language), toolset.runs)
     found = toolset.held(found)
     confined = toolset.confines(found)
@@ -175,16 +187,17 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
     )
     tokens = scanned(script, language).tokens if found.level != "SAFE" else ()
     literals = [token.text for token in tokens if token.kind in ("string", "template")]
-    literals += call.arguments.get("arguments", ())
+    literals += texts_in(given.arguments)
     return toolset.plan(
         tool,
         call,
-        lambda toolset, given, run: _run(toolset, given, run, found, confined=confined),
+        lambda toolset, asked, run: _run(toolset, asked, given, run, found, confined=confined),
         _effects(toolset, found, reach_of(script, language, found)),
-        line=line(script, language, found, confined=confined),
+        line=line(given, found, confined=confined),
         raised=(*raised, *from_results(literals, context.permissions.taint)),
         turns=[app for app, _ in map(toolset.app, told) if app],
         lines=tuple(worst_lines(script, found)),
+        pin=given.digest,
     )
 
 
@@ -221,10 +234,17 @@ def _effects(toolset: ScriptToolset, found: Analysis, reach: Reach) -> tuple[Eff
 
 
 def _run(
-    toolset: ScriptToolset, given: Arguments, run: Runner, found: Analysis, *, confined: bool
+    toolset: ScriptToolset,
+    asked: Arguments,
+    given: Chosen,
+    run: Runner,
+    found: Analysis,
+    *,
+    confined: bool,
 ) -> Result:
-    script, language = given["script"], _language(given)
-    timeout = float(given.get("timeout", DEFAULT_TIMEOUT))
+    script, language = given.script, given.language
+    timeout = float(asked.get("timeout", DEFAULT_TIMEOUT))
+    readable = asked.get("output") == "text"
     known = [target for target in (*found.targets, *found.unknown) if "." in target]
 
     def confine(argv: Sequence[str]) -> Sequence[str]:
@@ -232,15 +252,16 @@ def _run(
         lets = [LETS[row.says] for row in found.reasons if row.says in LETS]
         return argv if held is None else held.argv(argv, known, dict.fromkeys(lets))
 
-    texts = given.get("arguments", ())
-    ran = run_script(run, script, language, timeout, confine, found.asked, texts)
+    limits = (timeout, confine, found.asked, given.arguments)
+    ran = run_script(run, script, language, *limits, readable=readable)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
         outcome = RunOutcome(False, failure.cause, ran.original, failure.number, ran.milliseconds)
     else:
         assert answer is not None
         outcome = RunOutcome(True, answer.kind, "", None, ran.milliseconds)
-    _learn(toolset, given, known[0] if known else "", outcome)
+    app, intent = known[0] if known else "", asked.get("intent", "")
+    _learn(toolset.store, intent, app, given, outcome, found.level, found.effects)
     if failure is not None:
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
@@ -256,14 +277,14 @@ def _run(
     }
 
 
-def _learn(toolset: ScriptToolset, given: Arguments, app: str, outcome: RunOutcome) -> None:
-    intent = given.get("intent", "")
-    if intent:
-        try:
-            toolset.store.remember(intent, app, _language(given), given["script"], outcome)
-        except (SetupError, OSError):
-            # What was done stays done, though it could not be written down.
-            return
+def _learn(store: PatternStore, intent: str, app: str, given: Chosen, *came: Any) -> None:
+    try:
+        if intent:
+            store.remember(intent, app, given.language, given.script, *came)
+    except Exception:
+        # What was done stays done, though it could not be written down.
+        log = logging.getLogger(f"{LOGGER}.state")
+        log.warning("a run could not be learned from", exc_info=True)
 
 
 def _language(given: Arguments) -> Language:
@@ -283,7 +304,12 @@ def analyse_failure(toolset: ScriptToolset, given: Arguments, _run: Runner) -> R
         **explained(found),
         "message": found.says,
         "similar": [
-            {"intent": row.intent, "script": row.script, "successes": row.successes}
+            {
+                "intent": row.intent,
+                "script": numbered(row.script)[0],
+                "successes": row.successes,
+                "level": row.level,
+            }
             for row in similar
         ],
     }
@@ -292,8 +318,11 @@ def analyse_failure(toolset: ScriptToolset, given: Arguments, _run: Runner) -> R
 @looks_up
 def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = toolset.bundle_of(given.get("app", ""))
-    found = toolset.store.find(given["intent"], app=app, limit=given.get("limit", 3))
-    return {"patterns": [pattern(row) for row in found], "note": "Advice, nothing more."}
+    found = toolset.store.find(given["intent"], app=app, limit=10)
+    # What never worked here is no advice; an import is, and says that it was not tried.
+    rows = [row for row in found if row.pattern.trusted or row.pattern.provenance == "import"]
+    note = "Advice, nothing more. Put values in the place of ‹…›; it does not run as it stands."
+    return {"patterns": [pattern(row) for row in rows[: given.get("limit", 3)]], "note": note}
 
 
 @looks_up

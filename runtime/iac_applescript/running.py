@@ -14,18 +14,16 @@ text.
 import json
 import os
 import re
-import secrets
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import Asked
-from iac_applescript.analysis.javascript_tree import last_value
 from iac_applescript.failures import ScriptFailure, explain
+from iac_applescript.wrapping import Worn, wrapped
 from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.process import Completed, Runner
@@ -34,7 +32,6 @@ SANDBOX: Final = "/usr/bin/sandbox-exec"
 _OSASCRIPT: Final = "/usr/bin/osascript"
 _BUNDLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,200}\Z")
 _PROBE_SECONDS: Final = 10.0
-_STRICT: Final = re.compile(r"""\s*["']use strict["']""")
 
 _PROFILE: Final = """\
 (version 1)
@@ -245,29 +242,6 @@ def _group(text: str, at: int, depth: int) -> tuple[Any, int]:
             raise _NotReadError(text[:40])
 
 
-@cache
-def _mediator() -> str:
-    text = Path(__file__).with_name("mediator.js").read_text("utf-8")
-    lines = (line.strip() for line in text.splitlines())
-    return " ".join(line for line in lines if not line.startswith("//"))
-
-
-def mediated(script: str, asked: Asked) -> str:
-    """Return a JavaScript behind the bridge that holds it to what was approved; same lines."""
-    may = json.dumps(asked._asdict(), ensure_ascii=True).replace("</", "<\\/")
-    # A name that the script cannot know: what it leads to takes the wrapping off.
-    ours = f"iac_{secrets.token_hex(16)}"
-    place = last_value(script)
-    if place is not None:
-        begin, end = place
-        script = f"{script[:begin]}{ours}.bare(({script[begin:end]}\n)){script[end:]}"
-    strict = '"use strict";' if _STRICT.match(script) else ""
-    hidden = "//" if script.startswith("#!") else ""
-    # Declarations leave the value of the script as it is.
-    bridge = _mediator().replace("globalThis, MAY", f"globalThis, {may}")
-    return f"{strict}const {ours} = {bridge}{hidden}{script}\n;const {ours}_end = {ours}.end();"
-
-
 class Ran(NamedTuple):
     """What came of a run: an answer or a failure, and how long it took."""
 
@@ -289,48 +263,60 @@ def run_script(
     timeout: float,
     confine: Callable[[Sequence[str]], Sequence[str]] = list,
     asked: Asked | None = None,
-    given: Sequence[str] = (),
+    given: Sequence[Any] = (),
+    *,
+    readable: bool = False,
 ) -> Ran:
     """Run a script.
 
     Args:
         runner: Runs osascript.
         script, language: What to run.
-        timeout: Seconds.
+        timeout: Seconds; its events have as many.
         confine: Makes the command one that is confined; the command itself if left out.
         asked: What a JavaScript is held to; it runs as it is if left out.
-        given: What its `run` handler is given; never a part of its text.
+        given: What its `run` handler is given, any JSON; never a part of its text.
+        readable: Whether its value is wanted as a text for people, not as a value.
 
     Raises:
         ToolError: osascript could not be started, the call was cancelled, or the answer is too
             large.
     """
-    argv = [osascript(), "-l", LANGUAGES[language], "-s", "s", "-", *given]
+    worn = wrapped(script, language, timeout, asked, given)
+    form = "h" if readable else "s"
+    argv = [osascript(), "-l", LANGUAGES[language], "-s", form, "-", *worn.given]
     begun = time.monotonic()
     try:
-        text = script if asked is None else mediated(script, asked)
-        done = runner(confine(argv), text.encode("utf-8", "replace"), timeout)
+        done = runner(confine(argv), worn.text.encode("utf-8", "replace"), timeout)
     except OSError as error:
         message = f"{argv[0]} could not be started ({error.strerror or error})."
         raise ToolError("UNAVAILABLE", message, "Scripts run on a Mac only.") from error
     spent = round((time.monotonic() - begun) * 1000, 1)
-    return _ran(done, script, language, timeout, spent)
+    found = _failed(done, script, language, timeout, worn)
+    if found is not None:
+        return Ran(None, *found, spent)
+    printed = done.stdout.decode("utf-8", "replace")
+    if readable:
+        text = printed.removesuffix("\n")
+        return Ran(ScriptAnswer(text, "text"), None, "", spent)
+    return Ran(read_answer(printed, language), None, "", spent)
 
 
-def _ran(done: Completed, script: str, language: str, timeout: float, spent: float) -> Ran:
+def _failed(
+    done: Completed, script: str, language: str, timeout: float, worn: Worn
+) -> tuple[ScriptFailure, str] | None:
     if done.cancelled:
         raise ToolError("USER_CANCELLED", "The call was cancelled.", "Look whether it was done.")
     if done.too_large:
         raise ToolError("EXECUTION_ERROR", "The script gave too much.", "Return less of it.")
-    words = done.stderr.decode("utf-8", "replace")
     if done.timed_out:
         failure = explain("", -1712, script, language)
-        return Ran(None, failure, f"stopped after {timeout:g} seconds", spent)
-    if done.status != 0:
-        original = words.strip()[-2000:]
-        # What a script logs goes to the same stream: the last line is osascript's own.
-        return Ran(None, explain(_last(original), None, script, language), original, spent)
-    return Ran(read_answer(done.stdout.decode("utf-8", "replace"), language), None, "", spent)
+        return failure, f"stopped after {timeout:g} seconds"
+    if done.status == 0:
+        return None
+    original = worn.placed(done.stderr.decode("utf-8", "replace")).strip()[-2000:]
+    # What a script logs goes to the same stream: the last line is osascript's own.
+    return explain(_last(original), None, script, language), original
 
 
 def _last(text: str) -> str:

@@ -5,11 +5,13 @@ A pattern is advice. It never changes a level, a permission or a description.
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
+from iac_applescript.analysis.analyser import Language
 from iac_applescript.patterns import (
     Candidate,
     FoundPattern,
@@ -20,8 +22,15 @@ from iac_applescript.patterns import (
     rank,
     stored,
 )
-from iac_base.sqlite import Database, DatabaseSchema
+from iac_applescript.slots import widened
+from iac_base.files import StateFileError
+from iac_base.sqlite import DAMAGED, Database, DatabaseSchema, set_aside
 from iac_base.words import split, stem
+from iac_runtime.policy.effects import Effect
+from iac_runtime.tool import Level
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 FILE: Final = "patterns.db"
 
@@ -38,7 +47,7 @@ _FIND: Final = (
 )
 _NEWEST: Final = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
 _CANDIDATES: Final = 120
-_WIDEST: Final = 2_000
+_WIDEST: Final = 400
 """Rows that a search may rank: words that more patterns have than that tell none apart, and of
 patterns that only such a word finds, the newest are looked at."""
 
@@ -46,6 +55,13 @@ _USELESS: Final = """
 DELETE FROM patterns WHERE id IN (
     SELECT id FROM patterns ORDER BY successes > 0, successes - failures, last LIMIT ?
 ) RETURNING id"""
+
+_INDEX: Final = (
+    """CREATE VIRTUAL TABLE words USING fts5(
+        said, done, tokenize = 'unicode61 remove_diacritics 0', detail = column
+    )""",
+    "CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)",
+)
 
 _SCHEMA: Final = DatabaseSchema(
     migrations=(
@@ -67,10 +83,17 @@ _SCHEMA: Final = DatabaseSchema(
                 last TEXT NOT NULL
             )""",
             "CREATE INDEX patterns_of_app ON patterns (app)",
-            """CREATE VIRTUAL TABLE words USING fts5(
-                said, done, tokenize = 'unicode61 remove_diacritics 0', detail = column
-            )""",
-            "CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)",
+            *_INDEX,
+        ),
+        (
+            "ALTER TABLE patterns ADD COLUMN level TEXT NOT NULL DEFAULT 'DANGEROUS'",
+            "ALTER TABLE patterns ADD COLUMN effects TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE patterns ADD COLUMN provenance TEXT NOT NULL DEFAULT 'learned'",
+            # A text that something was taken out of is none to run.
+            """DELETE FROM patterns WHERE script LIKE '%[redacted]%' OR script LIKE '%[address]%'
+                OR script LIKE '%[number]%' OR script LIKE '%[long text]%'
+                OR script LIKE '%Users/me%' OR script LIKE '%Users:me%'""",
+            "DELETE FROM words WHERE rowid NOT IN (SELECT id FROM patterns)",
         ),
     ),
     # What was learned is advice: the last of it may be lost with the machine.
@@ -93,6 +116,24 @@ def learning_is_off() -> bool:
     return os.environ.get(OFF, "").casefold() in ("off", "0", "no", "false")
 
 
+def _mended(method: Callable[P, T]) -> Callable[P, T]:
+    """Return a method of the store that mends a file that is damaged, and does it again."""
+
+    @wraps(method)
+    def done(*args: P.args, **kwargs: P.kwargs) -> T:
+        store: Any = args[0]
+        for mend in (store.mend, store.begin_anew):
+            try:
+                return method(*args, **kwargs)
+            except StateFileError as error:
+                if error.why != DAMAGED:
+                    raise
+            mend()
+        return method(*args, **kwargs)
+
+    return done
+
+
 class PatternStore:
     """The patterns of this user. Safe to use from several threads and processes."""
 
@@ -107,10 +148,44 @@ class PatternStore:
         """Close the file."""
         self._database.close()
 
+    def mend(self) -> None:
+        """Build the index of words anew; a file that cannot be mended is set aside."""
+        try:
+            # Opened after a failure, it is checked, and set aside if its pages are damaged.
+            with self._database.writing() as base:
+                for table in ("counts", "words"):
+                    base.execute(f"DROP TABLE IF EXISTS {table}")
+                for statement in _INDEX:
+                    base.execute(statement)
+                for row in self._select(base, "", ()):
+                    self._index(base, row.id, row)
+        except StateFileError as error:
+            if error.why != DAMAGED:
+                raise
+            self.begin_anew()
+        self._counts, self._counted = {}, -1
+
+    def begin_anew(self) -> None:
+        """Set the file aside; the next use begins another."""
+        self._database.close()
+        set_aside(self._database.path)
+        self._counts, self._counted = {}, -1
+
+    @_mended
     def remember(
-        self, intent: str, app: str, language: str, script: str, outcome: RunOutcome
+        self,
+        intent: str,
+        app: str,
+        language: str,
+        script: str,
+        outcome: RunOutcome,
+        level: Level = "MODIFY",
+        effects: Iterable[Effect] = (),
     ) -> int | None:
         """Count a run of a script for an intent; return the pattern's id.
+
+        Runs that differ in their values alone are one pattern, and what varied between those that
+        worked is a slot; of a DANGEROUS script every value counts.
 
         None where learning is off, or where nothing tells what the script was for.
         """
@@ -118,12 +193,13 @@ class PatternStore:
             return None
         now = datetime.now(UTC).isoformat(timespec="seconds")
         runs = (int(outcome.ok), int(not outcome.ok))
-        row = stored(
-            ScriptPattern(0, "", intent, app, language, script, *outcome[1:], *runs, now, now)
-        )
+        did = "\n".join(dict.fromkeys(" ".join(filter(None, row.row()[:2])) for row in effects))
+        told = (intent, app, language, script, *outcome[1:], *runs, now, now, level, did)
+        row = stored(ScriptPattern(0, "", *told))
         with self._database.writing() as base:
             return self._add(base, row)
 
+    @_mended
     def add_all(self, rows: Sequence[ScriptPattern]) -> int:
         """Add patterns of an export, in one transaction; return how many."""
         with self._database.writing() as base:
@@ -132,6 +208,7 @@ class PatternStore:
             self._keep_bound(base)
         return len(rows)
 
+    @_mended
     def find(self, intent: str, *, app: str = "", limit: int = 3) -> list[FoundPattern]:
         """Return what worked for such an intent, best first."""
         words = query_words(intent)
@@ -159,23 +236,25 @@ class PatternStore:
         same = frozenset(map(stem, split(intent)))
         return rank(words, candidates, counts, total, app, same)[:limit]
 
+    @_mended
     def get(self, id: int) -> ScriptPattern | None:
         """Return a pattern by its number."""
         with self._database.reading() as base:
             return next(iter(self._select(base, "WHERE id = ?", (id,))), None)
 
-    def every(self) -> Iterator[ScriptPattern]:
-        """Yield all patterns, the latest first."""
+    @_mended
+    def every(self) -> list[ScriptPattern]:
+        """Return all patterns, the latest first."""
         with self._database.reading() as base:
-            rows = self._select(base, "ORDER BY last DESC, id DESC", ())
-        yield from rows
+            return self._select(base, "ORDER BY last DESC, id DESC", ())
 
     def successes_like(self, script: str, app: str, limit: int = 3) -> list[ScriptPattern]:
         """Return patterns that worked and share words with a script."""
         done = indexed_words("", app, script)[1]
         found = self.find(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
-        return [row.pattern for row in found if row.pattern.successes][:limit]
+        return [row.pattern for row in found if row.pattern.trusted][:limit]
 
+    @_mended
     def forget(self, ids: Sequence[int] | None = None) -> int:
         """Remove patterns by number, or all; return how many there were."""
         with self._database.writing() as base:
@@ -190,6 +269,7 @@ class PatternStore:
             base.executemany("DELETE FROM words WHERE rowid = ?", [(id,) for id in gone])
             return len(gone)
 
+    @_mended
     def stats(self) -> Stats:
         """Return what was learned."""
         with self._database.reading() as base:
@@ -206,27 +286,39 @@ class PatternStore:
         return Stats(count, int(good), int(bad), tuple(apps), tuple(failing))
 
     def _add(self, base: sqlite3.Connection, row: ScriptPattern, *, bound: bool = True) -> int:
-        known = base.execute("SELECT id FROM patterns WHERE digest = ?", (row.digest,)).fetchone()
-        if known is not None:
+        found = self._select(base, "WHERE digest = ?", (row.digest,))
+        if found:
+            known = found[0]
+            script, better = known.script, row.successes > 0
+            if better:
+                language: Language = "javascript" if row.language == "javascript" else "applescript"
+                both = known.successes > 0 and script and row.script
+                script = widened(script, row.script, language) if both else row.script
+            if row.provenance == "import":
+                return known.id
             base.execute(
                 "UPDATE patterns SET successes = successes + :successes,"
-                " failures = failures + :failures, kind = :kind, error = :error,"
-                " number = :number, milliseconds = :milliseconds, last = max(last, :last)"
-                " WHERE id = :id",
-                {**row._asdict(), "id": known[0]},
+                " failures = failures + :failures, kind = :kind, error = :error, script = :script,"
+                " number = :number, milliseconds = :milliseconds, last = max(last, :last),"
+                " level = :level, effects = :effects, provenance = :provenance WHERE id = :id",
+                {**row._asdict(), "id": known.id, "script": script},
             )
-            return int(known[0])
+            return known.id
         marks = ", ".join("?" * (len(ScriptPattern._fields) - 1))
         names = ", ".join(ScriptPattern._fields[1:])
         id = base.execute(f"INSERT INTO patterns ({names}) VALUES ({marks})", row[1:]).lastrowid  # noqa: S608
-        words = indexed_words(row.intent, row.app, row.script)
-        base.execute("INSERT INTO words (rowid, said, done) VALUES (?, ?, ?)", (id, *words))
+        words = self._index(base, int(id or 0), row)
         for word in {*words[0].split(), *words[1].split()}:
             self._counts[word] = self._counts.get(word, 0) + 1
         self._counted += 1
         if bound:
             self._keep_bound(base)
         return int(id or 0)
+
+    def _index(self, base: sqlite3.Connection, id: int, row: ScriptPattern) -> tuple[str, str]:
+        words = indexed_words(row.intent, row.app, row.script)
+        base.execute("INSERT INTO words (rowid, said, done) VALUES (?, ?, ?)", (id, *words))
+        return words
 
     def _keep_bound(self, base: sqlite3.Connection) -> None:
         count = base.execute("SELECT count(*) FROM patterns").fetchone()[0]

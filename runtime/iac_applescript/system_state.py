@@ -104,16 +104,17 @@ def _part(runner: "Runner", part: str) -> dict[str, Any]:
             return {"value": clean(system())}
         except (OSError, RuntimeError, ImportError, AttributeError) as error:
             return {"error": f"{part} cannot be read here ({type(error).__name__})."}
+    # A listing of the tools reads the names of the parts, and needs none of this.
+    from iac_applescript.running import osascript
+
+    argv = [osascript(), "-l", "JavaScript", "-"]
     try:
-        done = runner(
-            ["osascript", "-l", "JavaScript", "-"], _SCRIPTS[part].strip().encode(), _SECONDS
-        )
+        done = runner(argv, _SCRIPTS[part].strip().encode(), _SECONDS)
     except OSError as error:
         return {"error": f"osascript could not be started ({error.strerror})."}
     if done.timed_out:
         return {"error": f"{part} was not answered within {_SECONDS:g} seconds."}
     if done.status != 0:
-        # A listing of the tools reads the names of the parts, and needs none of this.
         from iac_applescript.failures import explain
 
         failure = explain(done.stderr.decode("utf-8", "replace"), language="javascript")

@@ -22,6 +22,12 @@ _LANGUAGE: Final = {
     "description": "The language; applescript if left out.",
 }
 _TEXT: Final = {"type": "string"}
+_JSON: Final = [
+    {"type": "string", "maxLength": 8000},
+    *({"type": kind} for kind in ("number", "boolean")),
+    {"type": "array", "items": {"type": "string"}},
+    {"type": "object", "additionalProperties": True},
+]
 _OUTPUT: Final = {
     "type": "object",
     "properties": {
@@ -127,12 +133,13 @@ TOOLS: Final = (
     _tool(
         "execute_applescript",
         "execute",
-        "Run an AppleScript or a JavaScript for Automation that no tool covers. It is analysed"
-        " first and the user is asked unless it provably only reads. Ask get_smart_suggestion"
-        " before.",
+        "Run an AppleScript or a JavaScript for Automation that no tool covers: a text, a file, or"
+        " a saved one. It is analysed first and the user is asked unless it provably only reads."
+        " Ask get_smart_suggestion before.",
         _input(
-            ("script",),
             script=_SCRIPT,
+            script_path=_text("In place of script: a file in a folder of scripts.", 1000, least=1),
+            saved=_text("In place of script: a saved one, by name or library id.", 200, least=1),
             language=_LANGUAGE,
             timeout={
                 "type": "number",
@@ -141,10 +148,17 @@ TOOLS: Final = (
                 "description": "Seconds; 30 if left out.",
             },
             arguments={
-                "type": "array",
-                "items": {"type": "string", "maxLength": 8000},
-                "maxItems": 20,
-                "description": "What the script's run handler is given, as data: a list of texts.",
+                "description": "What the script's run handler is given, as data: a list of any"
+                " JSON; a record is one item, or a saved script's parameters by name.",
+                "anyOf": [
+                    {"type": "array", "items": {"anyOf": _JSON}, "maxItems": 20},
+                    {"type": "object", "additionalProperties": True},
+                ],
+            },
+            output={
+                "type": "string",
+                "enum": ["json", "text"],
+                "description": "The result as a value (json, if left out) or as people read it.",
             },
             intent=_INTENT,
         ),

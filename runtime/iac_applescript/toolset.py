@@ -106,6 +106,7 @@ class ScriptToolset:
         raised: tuple[Raised, ...] = (),
         turns: Collection[str] = (),
         lines: tuple[Shown, ...] = (),
+        pin: str = "",
     ) -> Plan:
         """Return the plan of a call that does `work`.
 
@@ -114,6 +115,7 @@ class ScriptToolset:
             line, raised: As the facts have them; the line is the tool's name if left out.
             turns: Bundle ids of the apps that are told one thing at a time.
             lines: The lines of a script that a person should see.
+            pin: The digest of a script that is not in the arguments.
         """
 
         def perform(cancel: Cancellation | None) -> ToolResult:
@@ -123,9 +125,8 @@ class ScriptToolset:
             return ToolResult(self._answer(work, call.arguments, run))
 
         shown = line or tool.name
-        facts = CallFacts(
-            tool.name, effects, call.arguments, line=shown, raised=raised, shown=lines
-        )
+        told = (tool.name, effects, call.arguments)
+        facts = CallFacts(*told, line=shown, raised=raised, shown=lines, pin=pin)
         return Plan(tool, facts, perform)
 
     def _answer(self, work: Work, given: Arguments, run: Runner) -> Result:

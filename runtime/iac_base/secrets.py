@@ -106,6 +106,12 @@ def _luhn(found: str) -> bool:
     return (sum(digits[::-2]) + sum(doubled)) % 10 == 0
 
 
+def _iban(found: str) -> bool:
+    plain = found.replace(" ", "")
+    digits = "".join(str(int(char, 36)) for char in plain[4:] + plain[:4])
+    return 15 <= len(plain) <= 34 and int(digits) % 97 == 1
+
+
 def _random(found: str) -> bool:
     """Tell random text from a path or a long word: it falls into very short pieces."""
     # Ids of objects are full of UUIDs.
@@ -124,36 +130,38 @@ def _keyed(found: str) -> bool:
     return found.startswith("sk-") or max(map(len, re.split("[_-]", found))) >= 16
 
 
-_SHAPES: Final[tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...]] = (
-    # A key whose end is missing ends with the text.
-    (
-        re.compile(
-            r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
+_SHAPES: Final[tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...]] = tuple(
+    (re.compile(shape), proof)
+    for proof, *shapes in (
+        (
+            _always,
+            # A key whose end is missing ends with the text.
+            r"(?s)-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
             r"(?:-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
-            re.DOTALL,
-        ),
-        _always,
-    ),
-    (re.compile(r"(?i)\b(?:bearer|basic)\s++(?P<secret>[\w.~+/=-]{8,})"), _always),
-    # The prefixes by which issuers mark their keys: GitHub, GitLab, Slack, Stripe, AI vendors,
-    # Google, AWS, npm, PyPI, Hugging Face, SendGrid.
-    (
-        re.compile(
+            r"(?i)\b(?:bearer|basic)\s++(?P<secret>[\w.~+/=-]{8,})",
+            # The prefixes by which issuers mark their keys: GitHub, GitLab, Slack, Stripe, AI
+            # vendors, Google, AWS, npm, PyPI, Hugging Face, SendGrid.
             r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|[rs]k_(?:live|test)_|AIza|ya29\."
-            r"|(?:AKIA|ASIA)(?=[A-Z0-9]{12})|npm_|pypi-|hf_|SG\.)[\w./+=-]{10,}"
+            r"|(?:AKIA|ASIA)(?=[A-Z0-9]{12})|npm_|pypi-|hf_|SG\.)[\w./+=-]{10,}",
+            # DER in base64, as keys and certificates are written without their frame.
+            r"\bMII[A-Za-z0-9+/]{37,}={0,2}",
+            # JSON in base64: the parts of a web token.
+            r"\beyJ[\w-]{8,}(?:\.[\w-]*)*",
+            # name:password@ in addresses; the name may be missing, the password may hold an @.
+            r"(?<=://)[^\s/@:\"]*+:[^\s/\"]+(?=@)",
+            # What a query or the part behind it gives under a name that is a word elsewhere.
+            r"(?i)(?<=[?&#])(?:auth|code|key|pass|pw|session|sid|sig|signature)"
+            r"=(?P<secret>[^&#\s\"']{4,})",
+            r"\b(?:echo|printf)\s{1,9}(?P<secret>[^\n|;&]{1,200}?)\s{0,9}\|\s{0,9}sudo\b"
+            r"[^\n|;&]{0,80}?\s-S\b",
         ),
-        _always,
-    ),
-    (re.compile(r"\b(?:sk-[\w./+=-]{12,}|[spr]k[_-][\w-]{16,})"), _keyed),
-    # DER in base64, as keys and certificates are written without their frame.
-    (re.compile(r"\bMII[A-Za-z0-9+/]{37,}={0,2}"), _always),
-    # JSON in base64: the parts of a web token.
-    (re.compile(r"\beyJ[\w-]{8,}(?:\.[\w-]*)*"), _always),
-    # name:password@ in addresses; the name may be missing, the password may hold an @.
-    (re.compile(r"(?<=://)[^\s/@:\"]*+:[^\s/\"]+(?=@)"), _always),
-    (re.compile(r"(?<![\w.-])[2-6](?:[ -]?[0-9]){12,18}(?![\w-])"), _luhn),
-    (re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{32,}+(?![0-9A-Za-z])"), _hex),
-    (re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{40,}={0,2}"), _random),
+        (_keyed, r"\b(?:sk-[\w./+=-]{12,}|[spr]k[_-][\w-]{16,})"),
+        (_luhn, r"(?<![\w.-])[2-6](?:[ -]?[0-9]){12,18}(?![\w-])"),
+        (_iban, r"(?<!\w)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)"),
+        (_hex, r"(?<![0-9A-Za-z])[0-9A-Fa-f]{32,}+(?![0-9A-Za-z])"),
+        (_random, r"(?<![\w+/=-])[A-Za-z0-9+/_-]{40,}={0,2}"),
+    )
+    for shape in shapes
 )
 
 # What is a secret, by the name that stands before it.
@@ -165,11 +173,16 @@ _NAMED: Final = re.compile(
 )
 _OPTION: Final = re.compile(r"(?:--|(?<![\w-])-)(?P<name>[A-Za-z][\w-]{0,40}+)\s{1,9}+(?!-)")
 _PROGRAM_OPTION: Final = re.compile(
-    # Programs whose short options take a password or name:password.
+    # Programs whose short options take a password or name:password, or that take it last.
     r"\b(?:(?:sshpass|mysql\w{0,9}|mariadb\w{0,9}|7z)\b[^\n|;&]{0,80}?\s-p"
     r"|(?:un)?zip\b[^\n|;&]{0,80}?\s-P|redis-cli\b[^\n|;&]{0,80}?\s-a"
+    r"|security\b[^\n|;&]{0,200}?\s-w|openssl\b[^\n|;&]{0,80}?\s-[kK]"
+    r"|networksetup\s-setairportnetwork\s\S+\s(?:\S+|\\?[\"'][^\"'\\]+\\?[\"'])"
     r"|curl\b[^\n|;&]{0,200}?\s(?:-u|-U|--user|--proxy-user))[\s=]{0,9}(?=[^\s-])"
 )
+_ANSWER: Final = re.compile(r"""(?i)\bdefault ?answer["']?\s{0,9}:?\s{0,9}(?=["'])""")
+_HIDDEN: Final = re.compile(r"(?i)\bhidden ?answer|pass(?:word|phrase|code)|secret|\btoken")
+_SHORT: Final = ("pin", "pw")
 _NAME: Final = 64
 """Characters of the end of a name that are looked at."""
 
@@ -200,8 +213,13 @@ def redact_text(text: str, secrets: Collection[str] = ()) -> str:
             text = re.sub(rf"\b{secret}\b", REDACTED, text)
     if len(text) < _SHORTEST:
         return text
+    return _without(text, secret_spans(text))
+
+
+def secret_spans(text: str) -> list[tuple[int, int]]:
+    """Return where secrets stand in a text, by their shape or by what names them, in order."""
     # All are sought in the same text, or one that goes could take the name of the next along.
-    return _without(text, sorted((*_shaped(text), *_named(text))))
+    return sorted((*_shaped(text), *_named(text)))
 
 
 def _shaped(text: str) -> Iterator[tuple[int, int]]:
@@ -217,11 +235,17 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
     end = 0
     for found in _NAMED.finditer(text):
         name = found["quoted"] or found["plain"][-_NAME:]
-        if found.end() >= end and _names_secret(text, found.start(), name):
+        named = found.end() >= end and _names_secret(text, found.start(), name)
+        if named and not _ends_there(text, found):
             rest = found["sign"] == ":" and name.casefold().endswith(_HEADERS)
             if span := _value(text, found.end(), _LINE if rest else _RUN):
                 yield span
                 end = span[1]
+    for found in _ANSWER.finditer(text):
+        begin, stop = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
+        asks = _HIDDEN.search(text, begin, stop if stop >= 0 else len(text))
+        if asks and (span := _value(text, found.end(), _RUN)) and span[0] < span[1]:
+            yield span
     if "-" not in text:
         return
     for found in _OPTION.finditer(text):
@@ -232,8 +256,15 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
             yield span
 
 
+def _ends_there(text: str, found: re.Match[str]) -> bool:
+    """Say whether the mark behind a name ends the text that it stands in: `"Password:"`."""
+    mark = text[found.end() : found.end() + 1]
+    before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+    return mark in ('"', "'") and found["plain"] is not None and before.count(mark) % 2 == 1
+
+
 def _names_secret(text: str, start: int, name: str) -> bool:
-    if _sounds_secret(name):
+    if _sounds_secret(name) or (split_name(name) or [""])[-1] in _SHORT:
         return True
     if name.lower().removesuffix("s") not in _LASTS:
         return False

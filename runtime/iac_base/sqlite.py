@@ -287,7 +287,7 @@ class Database:
         with self._lock:
             try:
                 yield self._current()
-            except (_DamagedError, sqlite3.Error, OSError) as error:
+            except (_DamagedError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
                 self._give_up()
                 self._suspect = self._suspect or _is_damage(error)
                 raise explain(error, self.path) from error
@@ -340,13 +340,16 @@ class Database:
             self._connection = None
 
 
+DAMAGED: Final = "it is damaged"
+"""Why a file cannot be used that SQLite finds damaged."""
+
 _FAULTS: Final = (
     ("FULL", "the disk is full", "Make room on the disk of {path}."),
     ("READONLY PERM AUTH", "it is read-only", "Make {path} writable for you."),
     ("BUSY LOCKED PROTOCOL", "another program holds it", "Close the program that holds {path}."),
     ("CANTOPEN", "it cannot be opened", "Look whether {path} can be opened and written."),
     ("IOERR", "the disk failed", "Look whether the disk of {path} is full or failing."),
-    ("CORRUPT NOTADB", "it is damaged", "Move {path} away and keep it; a new one is begun."),
+    ("CORRUPT NOTADB", DAMAGED, "Move {path} away and keep it; a new one is begun."),
 )
 """Names of SQLite's errors, which begin with `SQLITE_` and may have an ending; cause; way out."""
 
@@ -356,7 +359,10 @@ def explain(error: Exception, path: Path) -> StateFileError:
     if isinstance(error, OSError):
         why = (error.strerror or "it cannot be opened").lower()
         return StateFileError(path, why, f"Look at {path} and its folder.")
-    name = "SQLITE_CORRUPT" if isinstance(error, _DamagedError) else ""
+    # A text that is no UTF-8 was written by nobody; Python gives no name for it.
+    damaged = isinstance(error, _DamagedError | UnicodeDecodeError)
+    damaged = damaged or "decode to UTF-8" in str(error)
+    name = "SQLITE_CORRUPT" if damaged else ""
     name = name or getattr(error, "sqlite_errorname", "")
     for names, why, way in _FAULTS:
         if name.removeprefix("SQLITE_").startswith(tuple(names.split())):

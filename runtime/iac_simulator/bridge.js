@@ -97,25 +97,49 @@
       };
     },
   };
-  // The apps as the system's launch services know them; asking sends no event.
-  const installed = (app) => ({
-    get bundleIdentifier() { return new NSString(app.id); },
-    get localizedName() { return new NSString(app.name); },
-  });
+  // The apps as the system's launch services know them, its look and its displays; asking sends no event.
+  const machine = () => ask("machine", {});
+  class NSRunningApplication extends NSObject {
+    #app;
+    constructor(app) { super(); this.#app = app; }
+    get bundleIdentifier() { return new NSString(this.#app.id); }
+    get localizedName() { return new NSString(this.#app.name); }
+    get processIdentifier() { return this.#app.pid; }
+    get activationPolicy() { return 0; }
+    get isActive() { return this.#app.front; }
+    get active() { return this.#app.front; }
+  }
+  const running = () => machine().apps.filter((app) => app.running);
   $.NSWorkspace = {
     get sharedWorkspace() {
       return {
         URLForApplicationWithBundleIdentifier(id) {
-          const found = ask("installed", {}).find((app) => app.id === bridged.unwrap(id));
+          const found = machine().apps.find((app) => app.id === bridged.unwrap(id));
           return found ? { isNil: () => false, get path() { return new NSString(`/Applications/${found.name}.app`); } }
             : new Nil();
         },
-        get runningApplications() {
-          return new Boxed(ask("installed", {}).filter((app) => app.running).map(installed));
+        get runningApplications() { return bridged.wrap(running().map((app) => new NSRunningApplication(app))); },
+        get frontmostApplication() {
+          const found = running().find((app) => app.front);
+          return found ? new NSRunningApplication(found) : new Nil();
         },
       };
     },
   };
+  $.NSUserDefaults = {
+    get standardUserDefaults() {
+      return { stringForKey: (key) => (bridged.unwrap(key) === "AppleInterfaceStyle" && machine().dark ? new NSString("Dark") : new Nil()) };
+    },
+  };
+  class NSScreen extends NSObject {
+    #screen;
+    constructor(screen) { super(); this.#screen = screen; }
+    get frame() { return { origin: { x: 0, y: 0 }, size: { width: this.#screen.width, height: this.#screen.height } }; }
+    get visibleFrame() { return this.frame; }
+    get backingScaleFactor() { return this.#screen.scale; }
+  }
+  const screens = () => machine().displays.map((screen) => new NSScreen(screen));
+  $.NSScreen = { get screens() { return bridged.wrap(screens()); }, get mainScreen() { return screens()[0]; } };
   $.NSData = { get data() { return new NSData(""); } };
   $.NSMutableData = { get data() { return new NSData(""); } };
   $.getppid = () => ask("parent", {});

@@ -20,6 +20,7 @@ from iac_simulator.disk import on_disk
 from iac_simulator.errors import EventRefusedError, Unreachable
 from iac_simulator.follow import Value, answer
 from iac_simulator.habits import ask_person, idle_seconds, steps
+from iac_simulator.mac import activate, machine
 from iac_simulator.names import (
     element_class,
     is_member,
@@ -47,7 +48,7 @@ from iac_simulator.verbs import VERBS, change, looked_at, make, shift
 from iac_simulator.world import AppWorld
 
 OPERATIONS: Final = frozenset(
-    "application kind member names reflect installed filter disk get set length call create"
+    "application kind member names reflect machine filter disk get set length call create"
     " transmit".split()
 )
 """The requests; each is carried out by the method of its name."""
@@ -149,12 +150,8 @@ class Dispatcher:
         place = place_of(tables, chain_of(request["chain"])) if tables else None
         return names_of(tables, place.term) if tables and place and place.term else []
 
-    def _installed(self, _request: Request) -> list[dict[str, Any]]:
-        return [
-            {"id": app.id, "name": app.name, "running": self._runs(world)}
-            for _, world in self._applications()
-            for app in [world.tables.app]
-        ]
+    def _machine(self, _request: Request) -> dict[str, Any]:
+        return machine(self.worlds, self._runs)
 
     def _runs(self, world: AppWorld) -> bool:
         """Say whether an app runs; a helper that was idle for long has ended."""
@@ -200,6 +197,8 @@ class Dispatcher:
             if code in data.get("@results", {}):
                 return answer(world, Value(data["@results"][code]))
         given = run()
+        if code == "miscactv":
+            activate(self.worlds, world)
         for fault in struck:
             if fault.error is not None:
                 raise EventRefusedError(fault.error)

@@ -140,7 +140,7 @@ def _read(world: AppWorld, node: WorldObject, name: str) -> Found:
         return _kept(world, node, name)
     if node.term == APPLICATION and name in STANDARD_PROPERTIES:
         app, running = world.tables.app, world.data.get("@running", True)
-        values = (app.id, app.name, "1.0", False, running)
+        values = (app.id, app.name, "1.0", "@front" in world.data, running)
         return Value(values[STANDARD_PROPERTIES.index(name)])
     if name == "class":
         row = world.tables.classes.get(node.term)

@@ -103,7 +103,7 @@ def locked(path: Path) -> AbstractContextManager[None]:
 
 
 _OF_WORLD: Final = frozenset(
-    {"@results", "@errors", "@running", "@dictionary", "@name", "@next", "@kept"}
+    {"@results", "@errors", "@running", "@dictionary", "@name", "@next", "@kept", "@front"}
 )
 _OF_OBJECT: Final = frozenset({"@class", "@text", "@content"})
 _ANYWHERE: Final = frozenset({"id", "name", "properties"})

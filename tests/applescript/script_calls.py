@@ -29,7 +29,9 @@ def plan_of(toolset: ScriptToolset, tool: str, **arguments: Any) -> Plan:
     row = ROWS[tool]
     assert row.perform is not None
     context: Any = SimpleNamespace(
-        kept=lambda _make: toolset, permissions=default_permissions("/Users/me")
+        kept=lambda _make: toolset,
+        home="/Users/me",
+        permissions=default_permissions("/Users/me"),
     )
     return row.perform(row, Call(tool, arguments), context)
 

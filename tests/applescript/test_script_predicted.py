@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iac_applescript.analysis.analyser import Analyser, Asked
-from iac_applescript.running import mediated
+from iac_applescript.wrapping import mediated
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator

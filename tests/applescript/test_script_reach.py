@@ -66,7 +66,7 @@ def test_confinement_is_tried_once_and_used_only_where_it_works(
     allowed, script = run.split("\0")
     assert allowed.count("appleevent-send") == 1
     assert '(appleevent-destination "com.apple.finder")' in allowed
-    assert (script, end) == (MENDED, "")
+    assert (script, end) == (f"with timeout of 30 seconds\n{MENDED}\nend timeout", "")
 
 
 @pytest.mark.process

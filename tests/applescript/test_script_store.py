@@ -2,16 +2,19 @@
 
 import json
 import sqlite3
+import tempfile
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from iac_applescript.answers import SAME
+from iac_applescript.analysis.analyser import Analyser
+from iac_applescript.answers import SAME, pattern, suggest
 from iac_applescript.cli_patterns import patterns as command
-from iac_applescript.patterns import RunOutcome, pattern_from_json, without_personal
+from iac_applescript.patterns import RunOutcome, pattern_from_json, pattern_to_json
+from iac_applescript.slots import kept, without_private
 from iac_applescript.store import OFF, PatternStore
 from iac_base.errors import SetupError
 
@@ -106,14 +109,102 @@ def test_nothing_private_is_stored(store: PatternStore, tmp_path: Path) -> None:
     assert b"hunter2secret" not in raw
 
 
+def test_what_varies_between_successes_is_a_parameter(store: PatternStore) -> None:
+    script = 'tell application "Notes" to make new note with properties {name:"?", body:"x"}'
+    for name in ("Milk", "Stamps"):
+        store.remember(f"make a note {name}", "", "applescript", script.replace("?", name), GOOD)
+    (row,) = store.every()
+    assert row.script == script.replace('"?"', "‹text›")
+    assert row.successes == 2
+    assert pattern(store.find("make a note")[0])["parameters"] == ["text 1"]
+    # What it is done to is no parameter, and a failure teaches no value.
+    store.remember(
+        "make a note Eggs",
+        "",
+        "applescript",
+        script.replace("?", "Eggs").replace('"x"', '"y"'),
+        BAD,
+    )
+    other = script.replace("Notes", "Reminders").replace("?", "Milk")
+    store.remember("make a note Milk", "", "applescript", other, GOOD)
+    assert sorted(found.script.count("‹text›") for found in store.every()) == [0, 1]
+
+
+def test_of_a_dangerous_script_every_value_counts(store: PatternStore) -> None:
+    for line in ("ls", "rm -rf ~"):
+        script = f'do shell script "{line}"'
+        store.remember("run it", "", "applescript", script, GOOD, "DANGEROUS")
+    assert len(store.every()) == 2
+    assert not any(row.trusted for row in store.every())
+
+
+@pytest.mark.parametrize(
+    ("language", "script", "kept_as"),
+    [
+        ("applescript", 'set a to "anna@example.com"', "set a to ‹text›"),
+        ("applescript", 'return "x" -- +49 170 1234567', 'return "x" -- [redacted]'),
+        ("applescript", "set card to 4111111111111111", "set card to ‹number›"),
+        ("javascript", 'const token = "abc123";', "const token = ‹text›;"),
+        ("javascript", "const token = `abc123secret`;", ""),
+        ("applescript", 'set x to "/Users/anna/x', ""),
+    ],
+)  # fmt: skip
+def test_what_is_private_is_a_slot_or_nothing_is_kept(
+    language: str, script: str, kept_as: str, analyser: Analyser
+) -> None:
+    found = kept(script, language, "MODIFY")  # type: ignore[arg-type]
+    assert found.script == kept_as
+    if "‹" in kept_as:
+        assert analyser.analyse(found.script, language).level == "DANGEROUS"  # type: ignore[arg-type]
+
+
+def test_imports_start_at_zero_trust_and_dangerous_ones_come_last(store: PatternStore) -> None:
+    store.remember("empty the trash", "", "applescript", "a", GOOD, "DANGEROUS")
+    store.remember("empty the trash", "", "applescript", "a", GOOD, "DANGEROUS")
+    store.remember("empty the big bin", "", "applescript", "b", GOOD)
+    line = {**pattern_to_json(store.every()[0]), "successes": 99, "level": "SAFE", "script": "c"}
+    store.add_all([pattern_from_json(line)])
+    found = store.find("empty the trash")
+    assert [row.pattern.script for row in found] == ["b", "a", "c"]
+    assert [row.pattern.trusted for row in found] == [True, True, False]
+    ways = suggest("empty the trash", "", (), found, {})
+    assert [(row.script, row.level) for row in ways] == [("b", "MODIFY"), ("a", "DANGEROUS")]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("written")
+    store = PatternStore(folder)
+    for number in range(40):
+        store.remember(f"thing {number}", "", "applescript", f"do{number} it", GOOD)
+    store.close()
+    return (folder / "patterns.db").read_bytes()
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.floats(0.001, 1), much=st.binary(min_size=1, max_size=4096))
+def test_damage_anywhere_is_found_and_mended(written: bytes, place: float, much: bytes) -> None:
+    at = int(place * (len(written) - 1))
+    raw = (written[:at] + much + written[at + len(much) :])[: len(written)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "patterns.db"
+        file.write_bytes(raw)
+        file.chmod(0o600)
+        store = PatternStore(Path(folder))
+        store.find("thing")
+        store.remember("count windows", "", "applescript", "x", GOOD)
+        assert store.find("count windows")
+        store.close()
+
+
 @given(st.text(max_size=200))
 def test_taking_out_what_is_personal_ends(text: str) -> None:
-    assert isinstance(without_personal(text), str)
+    assert isinstance(without_private(text), str)
 
 
 def test_hidden_characters_do_not_come_back(store: PatternStore) -> None:
     store.remember("count\u202e windows", "", "applescript", "count\u200b windows", GOOD)
-    row = next(store.every())
+    row = store.every()[0]
     assert row.intent == "count windows"
     assert row.script == "count windows"
 
@@ -241,7 +332,7 @@ def test_an_export_can_be_taken_in(cli, tmp_path: Path) -> None:
         ("{", "is no JSON"),
         ("[]", "is no object"),
         ('{"intent": 1}', "intent"),
-        ('{"level": "SAFE"}', "unknown field"),
+        ('{"trust": 1}', "unknown field"),
     ],
 )
 def test_a_bad_line_takes_nothing_in(cli, tmp_path: Path, line: str, says: str) -> None:
@@ -266,6 +357,6 @@ def test_a_row_with_a_wrong_field_is_refused(field: str, value: object) -> None:
         "successes": 1,
         "failures": 0,
     }
-    assert pattern_from_json(row).successes == 1
+    assert pattern_from_json(row).successes == 0
     with pytest.raises(ValueError, match=r"."):
         pattern_from_json({**row, field: value})

@@ -317,3 +317,34 @@ def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(
     assert "harmless" not in asks.question.text
     assert "harmless 39" in Path(lines[-1].partition(". All of it: ")[2]).read_text()
     assert len(lines) <= LINE_LIMIT
+
+
+def test_a_file_that_changes_after_the_question_is_not_run(
+    gate_of: Callable[..., Gate], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "scripts"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("IAC_SCRIPTS", str(folder))
+    file = folder / "x.js"
+    file.write_text("Application('Notes').notes.length", encoding="utf-8")
+    file.chmod(0o600)
+    given = {"script_path": str(file)}
+    gate = gate_of()
+
+    def again(**more: Any) -> Answer:
+        return gate.call(Call("execute_applescript", given, ASKED, **more))
+
+    asks = again()
+    assert isinstance(asks, Asks)
+    assert f"{file} (SHA-256 " in asks.question.text
+    file.write_text("Application('Notes').notes().length", encoding="utf-8")
+    found = again(token=asks.token, verdict="once")
+    assert isinstance(found, Refused)
+    assert found.kind == "STALE"
+    asks = again()
+    assert isinstance(asks, Asks)
+    file.rename(folder / "y.js")
+    file.symlink_to(folder / "y.js")
+    with pytest.raises(ToolError, match="is a link") as raised:
+        again(token=asks.token, verdict="once")
+    assert raised.value.type == "STALE"

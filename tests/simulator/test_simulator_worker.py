@@ -106,3 +106,17 @@ def test_launch_services_are_asked_without_an_event(script: Script) -> None:
         True,
     ]
     assert script.simulator.events == []
+
+
+def test_the_mac_says_what_its_apps_were_told(script: Script) -> None:
+    source = """
+        const space = $.NSWorkspace.sharedWorkspace;
+        Application('Diary').activate();
+        const front = space.frontmostApplication;
+        const all = space.runningApplications;
+        [front.localizedName.js, front.active, Application('Diary').frontmost(), all.count,
+         all.objectAtIndex(0).bundleIdentifier.js, $.NSScreen.screens.count,
+         $.NSUserDefaults.standardUserDefaults.stringForKey('AppleInterfaceStyle').isNil()]
+    """
+    expected = ["Diary", True, True, 1, "com.example.Diary", 1, True]
+    assert script.value(source) == expected

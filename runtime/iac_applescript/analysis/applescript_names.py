@@ -23,6 +23,7 @@ _LABELS: Final = frozenset(
 _ITEMS: Final = frozenset("item items end beginning first last front back rest some".split())
 
 
+_ASSIGNS: Final = frozenset(("set", "copy", "with"))
 _OPEN_BY: Final = frozenset(("on", "to"))
 
 
@@ -164,6 +165,8 @@ def split(units: Sequence[Part], sign: str) -> list[Sequence[Part]]:
 
 def _calls(line: Sequence[ScriptToken], found: OwnDeclarations) -> None:
     """Note what the handlers of the script are given where they are called."""
+    if not any(found.handlers.get(own_name(token)) for token in line):
+        return
     closing = brackets_of([t.text if t.kind == "sign" else "" for t in line]).closing
     for place, token in enumerate(line[:-1]):
         params = found.handlers.get(own_name(token), ())
@@ -176,7 +179,7 @@ def _calls(line: Sequence[ScriptToken], found: OwnDeclarations) -> None:
 
 def _assignments(line: Sequence[ScriptToken], found: OwnDeclarations) -> None:
     for place, token in enumerate(line):
-        if token.kind != "word":
+        if token.kind != "word" or token.folded not in _ASSIGNS:
             continue
         rest = line[place + 1 :]
         if rest and own_name(rest[0]) in ("the", "my"):
@@ -201,10 +204,10 @@ def _assignments(line: Sequence[ScriptToken], found: OwnDeclarations) -> None:
 def _each(rest: Sequence[ScriptToken], found: OwnDeclarations) -> None:
     """Declare the variable of a loop: a number, or an item of what it goes through."""
     if len(rest) > 2 and own_name(rest[1]) == "in":
-        item = [ScriptToken("word", word, rest[0].start) for word in ("first", "item", "of")]
+        item = [ScriptToken("word", word, rest[0].start, word) for word in ("first", "item", "of")]
         _declare(rest[0], (*item, *rest[2:]), found)
     else:
-        _declare(rest[0], (ScriptToken("number", "1", rest[0].start),), found)
+        _declare(rest[0], (ScriptToken("number", "1", rest[0].start, "1"),), found)
 
 
 def _set(rest: Sequence[ScriptToken], found: OwnDeclarations) -> None:

@@ -83,6 +83,7 @@ class _Reader:
         self.additions = (additions,) if additions else ()
         self.declared = declared(scan.tokens)
         self.set_under: dict[tuple[str, ...], set[str]] = {}
+        self.sights: dict[tuple[str, ...], WordScope] = {}
         self.blocks: list[_Block] = [_Block((), ui=False)]
         self.named: tuple[Vocabulary, ...] = ()
         self.named = tuple({app.key: app for app in self._mentioned(scan.tokens)}.values())
@@ -265,12 +266,12 @@ class _Reader:
 
     def _sight(self, apps: Iterable[Vocabulary]) -> WordScope:
         unique = {app.key: app for app in (*apps, *self.additions)}
-        return WordScope(
-            tuple(unique.values()),
-            self.declared.variables,
-            frozenset(self.declared.handlers),
-            frozenset(self.declared.labels),
-        )
+        key = tuple(unique)
+        if key not in self.sights:
+            own = self.declared
+            names = (own.variables, frozenset(own.handlers), frozenset(own.labels))
+            self.sights[key] = WordScope(tuple(unique.values()), *names, {})
+        return self.sights[key]
 
     def _judge(self, tokens: Sequence[ScriptToken], named: Sequence[Vocabulary]) -> None:
         block = self.blocks[-1]

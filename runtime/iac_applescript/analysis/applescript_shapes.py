@@ -91,7 +91,7 @@ def on_screen(units: Sequence[Unit]) -> bool:
 
 def looks_into(unit: Unit) -> bool:
     """Say whether a unit leads to what an app did not mean to tell."""
-    return any(
+    return bool(unit.entries) and any(
         (app.key == "system_events" and entry.use == "class" and entry.term in _FILES_OF_SETTINGS)
         or (app.bundle in BUILT_IN and entry.use == "property" and entry.term in _SHELL_TEXT)
         or (entry.use == "class" and entry.term != "window" and on_screen([unit]))

@@ -12,8 +12,12 @@ from iac_applescript.analysis import words as language
 from iac_applescript.analysis.findings import MAX_SCRIPT, Scan, ScanFault, ScriptToken, hidden_in
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary, longest_of
 
-_WORD: Final = re.compile(r"[^\W\d]\w*")
-_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
+_PLAIN: Final = re.compile(
+    r"[ \t\ufeff]*(?:(?P<word>[^\W\d]\w*)"
+    r"|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?))"
+)
+"""A word or a number, with the blanks before it: most of a script."""
+
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _PIPES: Final = re.compile(r"\|((?:[^|\\\r\n]|\\.)*)\|")
 _CHEVRON: Final = re.compile(r"«[^»\r\n]*»?|»")
@@ -45,7 +49,12 @@ def scan_applescript(script: str) -> Scan:
     faults = hidden_in(script, lead="\ufeff")
     at = 0
     while at < len(script):
-        at = _next(script, at, tokens, faults)
+        while found := _PLAIN.match(script, at):
+            kind, at = found.lastgroup, found.end()
+            text = found[kind]  # type: ignore[index]
+            tokens.append(ScriptToken(kind, text, found.start(kind), text.casefold()))  # type: ignore[arg-type]
+        if at < len(script):
+            at = _next(script, at, tokens, faults)
     tokens.append(ScriptToken("end", "", len(script)))
     return Scan(tuple(tokens), tuple(faults))
 
@@ -54,12 +63,12 @@ def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFaul
     char = script[at]
     if char in " \t\ufeff":
         return at + 1
+    if char in "\r\n" and (found := _LINE_END.match(script, at)):
+        tokens.append(ScriptToken("end", "", at))
+        return found.end()
     if script.startswith("(*", at):
         return _comment(script, at, faults)
     if found := _LINE_COMMENT.match(script, at) or _CONTINUED.match(script, at):
-        return found.end()
-    if found := _LINE_END.match(script, at):
-        tokens.append(ScriptToken("end", "", at))
         return found.end()
     if char == '"':
         return _string(script, at, tokens, faults)
@@ -68,15 +77,15 @@ def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFaul
         if found is None:
             faults.append(ScanFault("a name in pipes does not end", at))
             return len(script)
-        tokens.append(ScriptToken("quoted", _unescaped(found[1]), at))
+        text = _unescaped(found[1])
+        tokens.append(ScriptToken("quoted", text, at, text.casefold()))
         return found.end()
     if found := _CHEVRON.match(script, at) or _DOUBLE.match(script, at):
-        tokens.append(ScriptToken("raw", found.group(), at))
+        tokens.append(ScriptToken("raw", found.group(), at, found.group().casefold()))
         return found.end()
-    for kind, pattern in (("word", _WORD), ("number", _NUMBER), ("sign", _SIGN)):
-        if found := pattern.match(script, at):
-            tokens.append(ScriptToken(kind, found.group(), at))  # type: ignore[arg-type]
-            return found.end()
+    if found := _SIGN.match(script, at):
+        tokens.append(ScriptToken("sign", found.group(), at, found.group().casefold()))
+        return found.end()
     faults.append(ScanFault(f"the character U+{ord(char):04X} means nothing here", at))
     return at + 1
 
@@ -86,7 +95,8 @@ def _string(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFa
     if found is None:
         faults.append(ScanFault("a text does not end", at))
         return len(script)
-    tokens.append(ScriptToken("string", _unescaped(found[1]), at))
+    text = _unescaped(found[1])
+    tokens.append(ScriptToken("string", text, at, text.casefold()))
     return found.end()
 
 
@@ -137,12 +147,24 @@ class Unit(NamedTuple):
 
 
 class WordScope(NamedTuple):
-    """What can be seen from a statement: apps, nearest first, and the script's own names."""
+    """What can be seen from a statement: apps, nearest first, and the script's own names.
+
+    `widths` keeps how many words the longest phrase has that begins with a word.
+    """
 
     apps: Sequence[Vocabulary]
     variables: Mapping[str, object]
     handlers: frozenset[str]
     labels: frozenset[str]
+    widths: dict[str, int]
+
+    def width(self, first: str) -> int:
+        """Return how many words the longest known phrase has that begins with a word."""
+        found = self.widths.get(first)
+        if found is None:
+            known = (app.longest.get(first, 1) for app in self.apps)
+            found = self.widths[first] = max(_OURS.get(first, 1), *known, 1)
+        return found
 
 
 def units_of(tokens: Sequence[ScriptToken], sight: WordScope) -> list[Unit]:
@@ -193,8 +215,8 @@ def _may_command(before: ScriptToken | None) -> bool:
 def _longest(
     tokens: Sequence[ScriptToken], at: int, sight: WordScope, *, may_command: bool
 ) -> tuple[Unit | None, int]:
-    first, words = tokens[at].folded, list[str]()
-    longest = max(_OURS.get(first, 1), *(app.longest.get(first, 1) for app in sight.apps), 1)
+    words = list[str]()
+    longest = sight.width(tokens[at].folded)
     while at + len(words) < len(tokens) and len(words) < longest:
         token = tokens[at + len(words)]
         if token.kind != "word":
@@ -204,7 +226,14 @@ def _longest(
     found: tuple[Unit, int] | None = None
     for count in range(len(words), 0, -1):
         phrase = " ".join(words[:count])
-        entries = tuple((app, entry) for app in sight.apps for entry in app.terms.get(phrase, ()))
+        entries = tuple(
+            [
+                (app, entry)
+                for app in sight.apps
+                if phrase in app.terms
+                for entry in app.terms[phrase]
+            ]
+        )
         weak = phrase in language.WEAK and phrase in sight.variables
         unit = None if weak else _meaning(phrase, entries, start)
         if unit is None:

@@ -26,16 +26,15 @@ class ScriptPlace(NamedTuple):
 
 
 class ScriptToken(NamedTuple):
-    """A token; of a string `text` is its value, escapes resolved, else what is written."""
+    """A token; of a string `text` is its value, escapes resolved, else what is written.
+
+    `folded` is the text as AppleScript compares words.
+    """
 
     kind: Kind
     text: str
     start: int
-
-    @property
-    def folded(self) -> str:
-        """The text as AppleScript compares words."""
-        return self.text.casefold()
+    folded: str = ""
 
 
 class ScanFault(NamedTuple):

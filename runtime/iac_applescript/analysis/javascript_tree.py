@@ -5,9 +5,10 @@ JavaScriptCore reads in its own way, is a fault.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 from iac_applescript.analysis.findings import (
@@ -91,24 +92,26 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
     # JavaScriptCore takes these for comments that run to the end of the line.
     faults += [ScanFault("a comment as in HTML", found.start()) for found in _HTML.finditer(script)]
     data = script.encode("utf-8", "replace")
-    plain = len(data) == len(script)
     root = _parser().parse(data).root_node
     if root.has_error:
         faults.append(ScanFault("the grammar of JavaScript does not have this", _error_at(root)))
         return empty, faults
 
-    def place(at: int) -> int:
-        return at if plain else len(data[:at].decode("utf-8", "replace"))
+    # The parser counts bytes.
+    places: Sequence[int] = range(len(data) + 1)
+    if len(data) != len(script):
+        sizes = (len(char.encode("utf-8", "replace")) for char in script)
+        places = [*chain.from_iterable([at] * size for at, size in enumerate(sizes)), len(script)]
 
     cursor = root.walk()
 
     def build(depth: int) -> Node:
         raw = cursor.node
         kind = raw.type
-        node = Node(kind, place(raw.start_byte))
+        node = Node(kind, places[raw.start_byte])
         leaf = kind in _LEAVES
         if leaf or kind == "regex":
-            text = data[raw.start_byte : raw.end_byte].decode("utf-8", "replace")
+            text = script[places[raw.start_byte] : places[raw.end_byte]]
             node.text = unescaped(text[1:-1] if kind == "string" else text)
             if kind in _NAMES and "\\" in text:
                 faults.append(ScanFault("a name that is written with escapes", node.start))
@@ -135,7 +138,7 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
             if words:
                 node.words = frozenset(words)
         elif not leaf:
-            node.text = data[raw.start_byte : raw.end_byte].decode("utf-8", "replace")
+            node.text = script[places[raw.start_byte] : places[raw.end_byte]]
         return node
 
     try:
@@ -170,7 +173,7 @@ def scan_javascript(script: str) -> Scan:
     """Return the words, numbers and texts of a script in order, and what cannot be read of it."""
     tree, faults = parse(script)
     tokens = [
-        ScriptToken(_LEAVES[node.type], node.text, node.start)
+        ScriptToken(_LEAVES[node.type], node.text, node.start, node.text.casefold())
         for node in tree.all()
         if node.type in _LEAVES
     ]
@@ -182,6 +185,8 @@ def processes_in(tree: Node) -> list[str]:
     found: list[str] = []
     mentioned = elements = 0
     for node in tree.all():
+        if not (node.text or node.fields):
+            continue
         mentioned += node.text in _PROCESSES
         elements += node.text == "uiElements"
         holder, given = node.fields.get("object"), node.fields.get("index")

@@ -154,6 +154,6 @@ def _held(units: Sequence[Unit], scene: Scene) -> list[Vocabulary]:
 def _texts(given: Sequence[Unit]) -> Iterator[tuple[str, str]]:
     """Yield the literal texts that a command is given, each with the word that leads to it."""
     for place, unit in enumerate(given):
-        before = ["", "", *(part.word for part in given[:place])][-2:]
         if unit.kind == "text":
+            before = ["", "", *(part.word for part in given[max(place - 2, 0) : place])][-2:]
             yield before[0] if before[1] == ":" else before[1], unit.word

@@ -206,6 +206,9 @@ def _is_typed(units: Sequence[Unit], names: OwnDeclarations) -> bool:
     )
 
 
+_BEGIN: Final = frozenset(phrase.partition(" ")[0] for phrase in PHRASES)
+
+
 def as_units(tokens: Sequence[ScriptToken]) -> list[Unit]:
     """Return a variable's value as units, each word by itself."""
     return [
@@ -225,7 +228,7 @@ def phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
         if token.kind == "raw" and not is_type(words, place):
             says = "uses a raw code, which hides what it does"
             findings.add("DANGEROUS", "raw", says, token.text, token.start)
-        if token.kind != "word":
+        if token.kind != "word" or token.folded not in _BEGIN:
             continue
         said = ""
         for following in words[place : place + _LONGEST_PHRASE]:

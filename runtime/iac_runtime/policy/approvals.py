@@ -203,6 +203,10 @@ class TokenError(Exception):
     """A token is not good for this call; its text says why, one line."""
 
 
+class ChangedError(TokenError):
+    """What was asked about is otherwise by now."""
+
+
 class Stopped(NamedTuple):
     """The client may not ask, for so many seconds from now."""
 
@@ -299,6 +303,8 @@ def redeem(
     if not found.issued - 1 <= now() <= found.issued + LIFETIME:
         raise TokenError("This approval is too old; ask again.")
     if found.tool != facts.tool or not fits(call_digest(facts), found.digest):
+        if found.tool == facts.tool and found.pin != facts.pin:
+            raise ChangedError("What was asked about has changed since; nothing was done.")
         raise TokenError("This approval is for another call; ask again.")
     if found.level != decision.level:
         raise TokenError("This call needs another level than was approved; ask again.")

@@ -137,7 +137,7 @@ class Taint:
 
     def add(self, value: Any) -> None:
         """Remember every text in a result."""
-        parts = tuple(_texts(value))
+        parts = tuple(texts_in(value))
         with self._lock:
             if parts not in self._texts:
                 self._size += sum(map(len, parts))
@@ -173,15 +173,16 @@ def _leads(text: str) -> bool:
     return bool(_ADDRESS.fullmatch(text) or _URL.fullmatch(text))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of a value, as deep as they lie."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for part in value.values():
-            yield from _texts(part)
+            yield from texts_in(part)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _texts(part)
+            yield from texts_in(part)
 
 
 def pieces(value: str, *, whole: bool) -> Iterator[str]:

@@ -1,0 +1,232 @@
+"""What is put around a script before it runs: the bridge, the call's time, arguments as data.
+
+An AppleScript's statements stand in `with timeout` blocks of the call's own seconds, so that no
+event waits longer than its caller, or ends after macOS' two minutes. Arguments that are more than
+texts go as one JSON text; a handler of ours reads it (NSJSONSerialization) and gives the value to
+the script's own `run`, which has another name then. JavaScript: `mediator.js`.
+"""
+
+import json
+import re
+import secrets
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cache
+from math import ceil
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from iac_applescript.analysis.analyser import Asked
+from iac_applescript.analysis.applescript_shapes import lasts
+from iac_applescript.analysis.applescript_units import scan_applescript
+from iac_applescript.analysis.findings import ScriptToken, brackets_of
+from iac_applescript.analysis.javascript_tree import last_value, parse
+
+_STRICT: Final = re.compile(r"""\s*["']use strict["']""")
+_DECLARES: Final = frozenset(("use", "property", "prop", "global", "local"))
+_HOLDERS: Final = ("script", "using")
+"""Blocks that hold handlers."""
+
+_BLOCKS: Final = frozenset("tell if repeat try considering ignoring using timeout".split())
+_OFFSETS: Final = re.compile(r"(?m)^(\S+?:)?(\d+):(\d+)(?=: (?:execution|syntax) error)")
+
+_READS: Final = """
+on run iac_texts
+	set iac_data to (current application's NSString's stringWithString:(item 1 of iac_texts))'s dataUsingEncoding:4
+	return my iac_run((current application's NSJSONSerialization's JSONObjectWithData:iac_data options:4 |error|:(missing value)) as list)
+end run
+"""  # noqa: E501
+
+
+class Worn(NamedTuple):
+    """A script as it runs: its text, the texts that `run` is given, what was put in and where."""
+
+    text: str
+    given: tuple[str, ...] = ()
+    put: tuple[tuple[int, int], ...] = ()
+
+    def placed(self, error: str) -> str:
+        """Return an error text whose places are those of the script without what was put in."""
+
+        def back(found: re.Match[str]) -> str:
+            first, last = (self._before(int(found[group])) for group in (2, 3))
+            return f"{found[1] or ''}{first}:{last}"
+
+        return _OFFSETS.sub(back, error) if self.put else error
+
+    def _before(self, place: int) -> int:
+        ends = [at for at, _ in self.put]
+        found = bisect_right(ends, place)
+        return max(place - (self.put[found - 1][1] if found else 0), 0)
+
+
+def wrapped(
+    script: str, language: str, seconds: float, asked: Asked | None, given: Sequence[Any] = ()
+) -> Worn:
+    """Return a script as it runs.
+
+    Args:
+        script, language: What is to run.
+        seconds: What the call has.
+        asked: What a JavaScript is held to; it runs as it is if left out.
+        given: The arguments of its `run` handler, any JSON.
+    """
+    texts = tuple(item for item in given if isinstance(item, str))
+    plain = len(texts) == len(given)
+    if not plain:
+        texts = (json.dumps(list(given), ensure_ascii=False),)
+    if language == "applescript":
+        edits = ([] if plain else _renamed(script)) + _timed(script, ceil(seconds))
+        return _edited(script, edits, texts)
+    return Worn(script if asked is None else mediated(script, asked, parses=not plain), texts)
+
+
+def takes_arguments(script: str, language: str) -> bool:
+    """Say whether a script has a `run` handler with a parameter."""
+    if language == "applescript":
+        return bool(_renamed(script))
+    functions = (node for node in parse(script)[0].kids if node.type == "function_declaration")
+    return any(node.fields["name"].text == "run" for node in functions if "name" in node.fields)
+
+
+class _Edit(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+def _edited(script: str, edits: list[_Edit], given: tuple[str, ...]) -> Worn:
+    parts, put = list[str](), list[tuple[int, int]]()
+    done = added = length = 0
+    for start, end, text in sorted(edits, key=lambda edit: edit[:2]):
+        parts += (script[done:start], text)
+        length += start - done + len(text)
+        done, added = end, added + len(text) - (end - start)
+        put.append((length, added))
+    return Worn("".join((*parts, script[done:])), given, tuple(put))
+
+
+class _Line(NamedTuple):
+    """A statement: its tokens, where it ends, and the kinds of the blocks that it stands in."""
+
+    tokens: tuple[ScriptToken, ...]
+    end: int
+    blocks: tuple[str, ...]
+    first: str
+
+
+def _lines(script: str) -> list[_Line]:
+    """Return the statements of an AppleScript; one that closes a block stands in it.
+
+    Nothing where the blocks cannot be told: nothing is put into what is not understood.
+    """
+    scan = scan_applescript(script)
+    blocks: list[str] = []
+    held: list[ScriptToken] = []
+    found: list[_Line] = []
+    for token in () if scan.faults else scan.tokens:
+        if token.kind != "end":
+            held.append(token)
+            continue
+        if not held:
+            continue
+        first = held[0].folded if held[0].kind == "word" else ""
+        found.append(_Line(tuple(held), token.start, tuple(blocks), first))
+        if first == "end":
+            named = held[1].folded if len(held) > 1 else ""
+            if not blocks or (blocks[-1] != "handler" and named not in ("", blocks[-1])):
+                return []
+            if blocks.pop() == "handler" and named in _BLOCKS:
+                return []
+        elif _lasts(held, first):
+            blocks.append({"on": "handler", "to": "handler", "with": "timeout"}.get(first, first))
+        held = []
+    return [] if blocks else found
+
+
+def _lasts(line: Sequence[ScriptToken], first: str) -> bool:
+    if first != "tell":
+        return lasts(line)
+    depth = brackets_of([token.text if token.kind == "sign" else "" for token in line]).depth
+    # `tell … to …` is one statement; `path to` is one word.
+    return not any(
+        token.kind == "word" and token.folded == "to" and not inside and before.folded != "path"
+        for before, token, inside in zip(line, line[1:], depth[1:], strict=False)
+    )
+
+
+def _timed(script: str, seconds: int) -> list[_Edit]:
+    """Return what gives each handler, and what stands outside of handlers, so many seconds."""
+    begin, end = f"with timeout of {seconds} seconds\n", "\nend timeout"
+    found: list[_Edit] = []
+    outside: tuple[int, int] | None = None
+
+    def close() -> None:
+        nonlocal outside
+        if outside:
+            found.extend((_Edit(outside[0], outside[0], begin), _Edit(outside[1], outside[1], end)))
+        outside = None
+
+    for line in _lines(script):
+        start = len(script[: line.tokens[0].start].rstrip(" \t"))
+        handler = line.first in ("on", "to") and lasts(line.tokens)
+        if not line.blocks and (handler or line.first in (*_DECLARES, *_HOLDERS)):
+            close()
+        elif not line.blocks or line.blocks[0] not in ("handler", *_HOLDERS):
+            outside = (outside[0] if outside else start, line.end)
+        if handler:
+            found.append(_Edit(line.end, line.end, f"\n{begin.rstrip()}"))
+        elif line.first == "end" and line.blocks[-1:] == ("handler",):
+            found.append(_Edit(start, start, f"{end.lstrip()}\n"))
+    close()
+    return found
+
+
+def _renamed(script: str) -> list[_Edit]:
+    """Return what makes the `run` handler one that ours calls; nothing if it takes no argument."""
+    found: list[_Edit] = []
+    uses = False
+    for line in _lines(script):
+        uses = uses or line.first == "use"
+        words = [token.folded for token in line.tokens[:3]]
+        if not line.blocks and words[:2] == ["on", "run"] and len(words) > 2:
+            start = line.tokens[2].start
+            head = "" if words[2] == "(" else "("
+            tail = "" if words[2] == "(" else ")"
+            found = [_Edit(line.tokens[1].start, start, f"iac_run{head}")]
+            found.append(_Edit(line.end, line.end, tail))
+        elif words == ["end", "run"] and line.blocks == ("handler",) and found:
+            name = line.tokens[1].start
+            found.append(_Edit(name, name + len("run"), "iac_run"))
+    if not found:
+        return []
+    additions = "" if uses else "use scripting additions\n"
+    use = _Edit(0, 0, f'use framework "Foundation"\n{additions}')
+    return [use, *found, _Edit(len(script), len(script), _READS)]
+
+
+@cache
+def _mediator() -> str:
+    text = Path(__file__).with_name("mediator.js").read_text("utf-8")
+    lines = (line.strip() for line in text.splitlines())
+    return " ".join(line for line in lines if not line.startswith("//"))
+
+
+def mediated(script: str, asked: Asked, *, parses: bool = False) -> str:
+    """Return a JavaScript behind the bridge that holds it to what was approved; same lines.
+
+    With `parses`, what `run` is given is one JSON text, and the script gets its value.
+    """
+    may = json.dumps({**asked._asdict(), "parses": parses}, ensure_ascii=True)
+    may = may.replace("</", "<\\/")
+    # A name that the script cannot know: what it leads to takes the wrapping off.
+    ours = f"iac_{secrets.token_hex(16)}"
+    place = last_value(script)
+    if place is not None:
+        begin, end = place
+        script = f"{script[:begin]}{ours}.bare(({script[begin:end]}\n)){script[end:]}"
+    strict = '"use strict";' if _STRICT.match(script) else ""
+    hidden = "//" if script.startswith("#!") else ""
+    # Declarations leave the value of the script as it is.
+    bridge = _mediator().replace("globalThis, MAY", f"globalThis, {may}")
+    return f"{strict}const {ours} = {bridge}{hidden}{script}\n;const {ours}_end = {ours}.end();"
