@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from http.client import HTTPConnection, IncompleteRead, RemoteDisconnected
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,13 +44,12 @@ class Served(NamedTuple):
     events: list[Event]
 
     def ask(self, path: str, body: Any) -> tuple[int, str, dict[str, str]]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
         data = body if isinstance(body, bytes) else json.dumps(body)
-        connection.request("POST", path, data)
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
-        return answer.status, text, dict(answer.getheaders())
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
+            connection.request("POST", path, data)
+            with connection.getresponse() as answer:
+                text = answer.read().decode()
+                return answer.status, text, dict(answer.getheaders())
 
 
 @pytest.fixture
