@@ -93,7 +93,7 @@ class Lexicon(SimpleNamespace):
                 row["apps"],
                 {
                     **dict.fromkeys(stems(row.get("may", "")), MAY),
-                    **dict.fromkeys(stems(row["sure"]), SURE),
+                    **dict.fromkeys(stems(row.get("sure", "")), SURE),
                 },
                 frozenset(stems(row.get("first", ""))),
             )
