@@ -39,7 +39,9 @@ _PART: Final = 1.6
 """How strongly an app is meant by a word of its name that is its own."""
 
 _OTHERWISE: Final = 0.25
-"""How likely it may be that a request is for what no app does."""
+_PLAINLY: Final = 0.4
+"""How likely it may be that a request is for what no app does, and how much more for each sure
+word of what apps do."""
 
 _LONGEST: Final = 4
 """Words of a name that are looked at together."""
@@ -107,12 +109,23 @@ def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
         return True
     if any(term.stem in lexicon().marked for term in request.terms):
         return True
-    return request.meaning.areas.get(ELSEWHERE, 0.0) < _OTHERWISE
+    said = _said_for(request)
+    elsewhere = said.pop(ELSEWHERE, 0.0)
+    sure = max(0.0, max(said.values(), default=0.0) - elsewhere)
+    return request.meaning.areas.get(ELSEWHERE, 0.0) < _OTHERWISE + _PLAINLY * sure
 
 
 def areas(request: SearchRequest) -> dict[str, float]:
     """Return how much a request speaks for each area of apps."""
     found = {name: _AREA * worth**_LIKELY for name, worth in request.meaning.areas.items()}
+    for name, worth in _said_for(request).items():
+        found[name] = found.get(name, 0) + _SAID * worth
+    return found
+
+
+def _said_for(request: SearchRequest) -> dict[str, float]:
+    """Return how much the words of areas say for each."""
+    found: dict[str, float] = {}
     verbs = lexicon().verbs
     # What a request begins with is done, not spoken of: list the songs, email it to her.
     terms = [one for one in request.terms if one.stem != request.first or one.stem not in verbs]
@@ -121,7 +134,7 @@ def areas(request: SearchRequest) -> dict[str, float]:
         if request.first in area.first:
             worth += 1.0
         if worth:
-            found[name] = found.get(name, 0) + _SAID * worth
+            found[name] = worth
     return found
 
 
