@@ -51,7 +51,11 @@ def said() -> list[tuple[str, str, str]]:
         if line.startswith("= "):
             kind = line[2:]
         elif requests and not line.startswith("#"):
-            found += [(one, kind, act) for one in requests.split("|")]
+            # What is meant says itself too.
+            plain = act.replace(" ", " the ", 1)
+            found += [
+                (one, kind, act) for one in (*requests.split("|"), act, plain) if one != "none"
+            ]
     return found
 
 

@@ -9,7 +9,7 @@ from iac_runtime.search.lexicon import ELSEWHERE, Area, lexicon
 from iac_runtime.search.request import SearchRequest, SearchTerm
 
 _NAMED: Final = 2.0
-_AREA: Final = 1.6
+_AREA: Final = 1.5
 """How much a request speaks for the usual app of an area that it is surely about, against 2 for
 the app's own name."""
 
@@ -19,7 +19,7 @@ _LIKELY: Final = 0.75
 _SAID: Final = 0.4
 """What a sure word of an area adds."""
 
-_MOST: Final = 1.6
+_MOST: Final = 1.5
 _NEXT: Final = 0.85
 """What of that the next app of an area has."""
 

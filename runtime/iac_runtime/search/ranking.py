@@ -63,6 +63,12 @@ _SYSTEM: Final = "com.apple."
 _AT_HAND: Final = 0.06
 """What an app has before others that do the same, because it comes with the system."""
 
+_EXACT: Final = 0.2
+"""What a recipe has whose name is said whole: it is what was asked for."""
+
+_ACTS: Final = 0.3
+"""How likely an act is that counts as said."""
+
 _LIKELY: Final = 3
 _ACT: Final = 0.2
 _ACT_NAMED: Final = 0.4
@@ -147,6 +153,8 @@ def rank(
         + _ACT * acts.get(stem(op), 0)
         for op in _OPS
     }
+    likely = {one for one, chance in acts.items() if chance >= _ACTS}
+    spoken = options.keys() | {stem(one) for one in request.operations} | likely
     best: dict[str, Offer] = {}
 
     def offer(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
@@ -177,6 +185,9 @@ def rank(
             if not request.operations:
                 # A recipe is what people often do: it is near where a request has no verb.
                 gain = max(gain, _RECIPE)
+            said = _telling(row.words[0])
+            if row.kind != "command" and len(said) > 1 and said <= spoken:
+                gain += _EXACT
             acting = max((acts.get(one, 0) for one in named), default=0)
             gain += _ACT_NAMED * acting
             if not match.got and not acting and _STANDARD.issuperset(row.words[0].split()):
