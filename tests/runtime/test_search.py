@@ -36,7 +36,7 @@ def names(hits: list[SearchHit]) -> list[str]:
         ("skip this song", "music_next_track"),
         ("reboot the mac", "system_events_restart"),
         ("which web pages are open in safari", "safari_list"),
-        ("put text on the clipboard", "standard_additions_set_the_clipboard_to"),
+        ("put text on the clipboard", "standard_additions_set_clipboard_text"),
         ("quit an app", "app_quit"),
     ],
 )

@@ -9,10 +9,17 @@ from iac_runtime.search.lexicon import ELSEWHERE, Area, lexicon
 from iac_runtime.search.request import SearchRequest, SearchTerm
 
 _NAMED: Final = 2.0
-_AREA: Final = 0.8
-"""How much a sure word of an area speaks for its usual app, against 2 for the app's own name."""
+_AREA: Final = 1.5
+"""How much a request speaks for the usual app of an area that it is surely about, against 2 for
+the app's own name."""
 
-_MOST: Final = 1.6
+_LIKELY: Final = 0.75
+"""The power of an area's likelihood: the second likeliest is not far behind."""
+
+_SAID: Final = 0.4
+"""What a sure word of an area adds."""
+
+_MOST: Final = 1.5
 _NEXT: Final = 0.85
 """What of that the next app of an area has."""
 
@@ -31,9 +38,10 @@ _ITSELF: Final = 0.9
 _PART: Final = 1.6
 """How strongly an app is meant by a word of its name that is its own."""
 
-_OTHERWISE: Final = 0.7
-_APART: Final = 0.25
-"""How much a request must speak for what no app does, at all and beyond every area of apps."""
+_OTHERWISE: Final = 0.25
+_PLAINLY: Final = 0.4
+"""How likely it may be that a request is for what no app does, and how much more for each sure
+word of what apps do."""
 
 _LONGEST: Final = 4
 """Words of a name that are looked at together."""
@@ -62,7 +70,7 @@ def hints(request: SearchRequest, find: Find, common: Callable[[str], bool]) -> 
     """
     found: dict[Place, Hint] = {}
     for name, worth in areas(request).items():
-        strength = min(_MOST, _AREA * worth)
+        strength = min(_MOST, worth)
         for app in lexicon().areas[name].apps:
             for place in find(f"={fold(app)}"):
                 _add(found, place, Hint(strength))
@@ -101,13 +109,22 @@ def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
         return True
     if any(term.stem in lexicon().marked for term in request.terms):
         return True
-    found = areas(request)
-    elsewhere = found.pop(ELSEWHERE, 0.0)
-    return elsewhere < _OTHERWISE or elsewhere < max(found.values(), default=0.0) + _APART
+    said = _said_for(request)
+    elsewhere = said.pop(ELSEWHERE, 0.0)
+    sure = max(0.0, max(said.values(), default=0.0) - elsewhere)
+    return request.meaning.areas.get(ELSEWHERE, 0.0) < _OTHERWISE + _PLAINLY * sure
 
 
 def areas(request: SearchRequest) -> dict[str, float]:
     """Return how much a request speaks for each area of apps."""
+    found = {name: _AREA * worth**_LIKELY for name, worth in request.meaning.areas.items()}
+    for name, worth in _said_for(request).items():
+        found[name] = found.get(name, 0) + _SAID * worth
+    return found
+
+
+def _said_for(request: SearchRequest) -> dict[str, float]:
+    """Return how much the words of areas say for each."""
     found: dict[str, float] = {}
     verbs = lexicon().verbs
     # What a request begins with is done, not spoken of: list the songs, email it to her.

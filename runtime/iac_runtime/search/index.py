@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from iac_base.words import fold, stems
 from iac_runtime.search.entries import KINDS, IndexedApp, SearchFile, added_app
-from iac_runtime.search.hints import Hint, Place, hints, is_served, usual_apps
+from iac_runtime.search.hints import Hint, Place, areas, hints, is_served, usual_apps
 from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.ranking import Offer, rank, spread, varied
 from iac_runtime.search.request import SearchRequest, nearest, read_request
@@ -36,6 +36,9 @@ _NAMED: Final = 0.4
 
 _FLOOR: Final = 0.85
 """Where nothing reaches this, nothing fits: measured on requests that no tool serves."""
+
+_TOOLSET: Final = 0.9
+"""How strongly tools of no app can be meant: never so that all of them are offered."""
 
 _OFFERS: Final = 250
 """Offers that may come into an answer."""
@@ -144,14 +147,18 @@ class _Opened:
                 apps[found.key] = found
                 said[found.key] = meant.get(place, Hint(0))
         wanted = {only} if only else set[str]()
+        likely = areas(request)
         named = next((hint for hint in said.values() if hint.said and hint.strength >= 1), None)
         for other in self._others:
             # What is for apps that have tools is of no use for one that has none.
             if only != "" or other.reach == "any":
                 apps[other.key] = other
+                said[other.key] = Hint(min(_TOOLSET, likely.get(other.key or "runtime", 0.0)))
                 # An app that is named is named for the tools that are for any app too.
                 if other.reach == "any" and named:
-                    said[other.key] = named
+                    said[other.key] = named._replace(
+                        strength=max(named.strength, said[other.key].strength)
+                    )
         offers = rank(request, apps, said, self._worth, wanted)
         if only is None and offers and offers[0].score < _FLOOR:
             return []
@@ -159,7 +166,9 @@ class _Opened:
         def hits(some: Iterable[Offer]) -> list[SearchHit]:
             found = (
                 _hit(one, apps[one.app], request)
-                for one in spread(varied([*islice(some, _OFFERS)]), LIMIT)
+                for one in spread(
+                    varied([*islice(some, _OFFERS)], lambda key: apps[key].name), LIMIT
+                )
             )
             kept = (one for one in found if level is None or at_most(one.level, level))
             return list(islice(kept, limit))

@@ -55,8 +55,11 @@ class Lexicon(SimpleNamespace):
 
     @cached_property
     def stopped(self) -> frozenset[str]:
-        """The stems of the words that name nothing."""
-        return frozenset(map(stem, self.stop))
+        """The stems of the words that name nothing; a note is something, though not is not."""
+        sure = (
+            word for area in self.areas.values() for word in area.worth if area.worth[word] == SURE
+        )
+        return frozenset(map(stem, self.stop)) - {*sure}
 
     @cached_property
     def marked(self) -> frozenset[str]:
@@ -93,7 +96,7 @@ class Lexicon(SimpleNamespace):
                 row["apps"],
                 {
                     **dict.fromkeys(stems(row.get("may", "")), MAY),
-                    **dict.fromkeys(stems(row["sure"]), SURE),
+                    **dict.fromkeys(stems(row.get("sure", "")), SURE),
                 },
                 frozenset(stems(row.get("first", ""))),
             )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from iac_runtime.language.columns import usual_columns
 from iac_runtime.language.references import has_folders
 from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import SearchHit
@@ -17,6 +18,12 @@ _EXAMPLES: Final[Mapping[str, Any]] = {
     name: row.example for name, row in TYPES.items() if row.example is not None
 } | {"folder": "~/Documents"}
 """An example of each plain type, by its name in the grammar of types."""
+
+_MADE: Final = 2
+"""Properties that the example of what is made sets."""
+
+_CONTENTS: Final = frozenset({"body", "content", "contents", "text"})
+"""Properties with what something says, which no list shows and everybody sets."""
 
 _PATHS: Final = frozenset({"folder", "file"})
 """Classes whose objects are named by a path, where an app has folders as Finder has."""
@@ -91,8 +98,8 @@ def _example(tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None) 
         holder = holder_of(tables, term)
         if holder:
             given["at" if spec.op == "make" else "of"] = holder
-        if spec.op == "make" and named:
-            given["properties"] = _settings(term, named, tables)[1]
+        if spec.op == "make" and about and (values := _settings(term, named, tables, _MADE)[1]):
+            given["properties"] = values
     if spec.op in ("get", "list") and named:
         given["properties"] = named
     return given
@@ -106,12 +113,23 @@ def _element(row: Mapping[str, Any], about: str, tables: Tables) -> str:
     return next((term for term in offered if term in near), offered[0])
 
 
-def _settings(about: str, named: Iterable[str], tables: Tables) -> tuple[str, dict[str, Any]]:
-    """Return a class, and values for the properties that were named or for one that can be set."""
+def _settings(
+    about: str, named: Iterable[str], tables: Tables, most: int = 1
+) -> tuple[str, dict[str, Any]]:
+    """Return a class, and values for at most so many properties that people set.
+
+    What was named counts first, of that and of the rest what a person would look at.
+    """
     for term in (about,) if about else tables.classes:
         rows = {prop.term: prop for prop in tables.properties(term) if "w" in prop.access}
-        chosen = [rows[name] for name in named if name in rows]
-        chosen = chosen or [row for row in rows.values() if row.type in _EXAMPLES][:1]
+        plain = [name for name, row in rows.items() if row.type in _EXAMPLES]
+        usual = [one.label for one in usual_columns(term, tables) if one.label in plain]
+        usual += [name for name in plain if name in _CONTENTS]
+        said = [name for name in named if name in rows]
+        told = [name for name in usual if name in said] or said
+        # What is made has a name, whatever else was spoken of.
+        first = [*usual[:1], *told, *usual] if most > 1 else [*told, *usual, *plain]
+        chosen = [rows[name] for name in dict.fromkeys(first)][:most]
         reached = term == APPLICATION or route(tables, term) != APPLICATION
         if chosen and reached:
             return term, {row.term: _value(row.type, tables) for row in chosen}

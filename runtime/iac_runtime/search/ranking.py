@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Mapping, Sequence, Set
 from heapq import nlargest
 from typing import Final, NamedTuple
 
-from iac_base.words import fold
+from iac_base.words import fold, stem
 from iac_runtime.search.entries import IndexedApp, SearchRow
 from iac_runtime.search.hints import Hint, usual_apps
 from iac_runtime.search.lexicon import lexicon
@@ -28,6 +28,8 @@ _NAMED: Final = 0.4
 
 _OPERATIONS: Final = 3
 _MORE: Final = 0.35
+_COPY: Final = 0.5
+"""What the tools of a second copy of an app lose."""
 
 _HELD: Final = 0.3
 """What a class loses that only says what the one that is asked about is in."""
@@ -61,7 +63,19 @@ _SYSTEM: Final = "com.apple."
 _AT_HAND: Final = 0.06
 """What an app has before others that do the same, because it comes with the system."""
 
+_EXACT: Final = 0.2
+"""What a recipe has whose name is said whole: it is what was asked for."""
+
+_ACTS: Final = 0.3
+"""How likely an act is that counts as said."""
+
 _LIKELY: Final = 3
+_ACT: Final = 0.2
+_ACT_NAMED: Final = 0.4
+_THING: Final = 0.15
+"""What it is worth to be the operation, to have the act, the thing in the name that a request as a
+whole is likely to mean."""
+
 _ROWS: Final = 150
 _FEW: Final = 30
 """Rows of the likeliest apps, and of others, that are looked at closely: those with most words."""
@@ -111,6 +125,9 @@ def rank(
     for place, term in enumerate(request.terms):
         for word, value in term.options.items():
             options.setdefault(word, []).append((place, value))
+    acts = {stem(one): worth for one, worth in request.meaning.acts.items()}
+    things = {stem(one): worth for one, worth in request.meaning.things.items()}
+    looked = options.keys() | acts.keys() | things.keys()
     near = [0.5**term.depth for term in request.terms]
     matches: list[_Match] = []
     for number, (key, app) in enumerate(apps.items()):
@@ -120,19 +137,24 @@ def rank(
         if marks is not None:
             weights[key] = _plain(request, marked, hints.get(key, _NONE))
         row_weights = weights.get(key, told)
-        found = [row for row in app.rows if not row.all.isdisjoint(options)]
+        # Of tools for any app only those that are spoken of.
+        telling = looked if app.reach == "own" else options.keys()
+        found = [row for row in app.rows if not row.all.isdisjoint(telling)]
         if len(found) > most:
-            found = nlargest(most, found, key=lambda row: len(row.all & options.keys()))
+            found = nlargest(most, found, key=lambda row: len(row.all & looked))
         if whole:
             commands = (row for row in app.rows if row.kind == "command")
-            found += [row for row in commands if row.all.isdisjoint(options)]
+            found += [row for row in commands if row.all.isdisjoint(looked)]
         matches += [_match(r, options, row_weights, request.action, near, marks) for r in found]
     cover = _cover(matches, weights, told)
     scale = _NAMED if request.operations or any(match.action for match in matches) else 1.0
     wanted = {
         op: max(scale * _USUAL.get(op, 0), request.operations.get(op, 0)) * _OPERATION
+        + _ACT * acts.get(stem(op), 0)
         for op in _OPS
     }
+    likely = {one for one, chance in acts.items() if chance >= _ACTS}
+    spoken = options.keys() | {stem(one) for one in request.operations} | likely
     best: dict[str, Offer] = {}
 
     def offer(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
@@ -148,6 +170,9 @@ def rank(
     }
     for match in matches:
         row, score = match.row, match.score + base[match.row.app]
+        named = match.row.words[0].split()
+        if not match.held:
+            score += _THING * max((things.get(one, 0) for one in named), default=0)
         app = apps[row.app]
         barred = _BARRED.get(row.kind)
         if barred is not None:
@@ -160,7 +185,12 @@ def rank(
             if not request.operations:
                 # A recipe is what people often do: it is near where a request has no verb.
                 gain = max(gain, _RECIPE)
-            if not match.got and _STANDARD.issuperset(row.words[0].split()):
+            said = _telling(row.words[0])
+            if row.kind != "command" and len(said) > 1 and said <= spoken:
+                gain += _EXACT
+            acting = max((acts.get(one, 0) for one in named), default=0)
+            gain += _ACT_NAMED * acting
+            if not match.got and not acting and _STANDARD.issuperset(row.words[0].split()):
                 gain -= _ORDINARY
             # What is done is the command's, what it is done to may be any class of the app.
             score = max(score, base[row.app] + _TOGETHER * match.action * cover[row.app])
@@ -176,19 +206,28 @@ def _order(offer: Offer) -> tuple[float, str, str]:
     return (-offer.score, offer.app, offer.tool)
 
 
-def varied(offers: Sequence[Offer]) -> list[Offer]:
+def varied(offers: Sequence[Offer], names: Callable[[str], str]) -> list[Offer]:
     """Return the offers with the fourth and later tools of one sort and app further down.
 
     Who is shown three operations on a class knows that there are more; a command is news, and
-    the other way round.
+    the other way round. Of two copies of an app, the tools of the second follow.
+
+    Args:
+        names: Returns an app's name, by its key.
     """
     seen: dict[tuple[str, bool], int] = {}
+    copies: set[tuple[str, str]] = set()
     found: list[Offer] = []
     for one in offers:
         sort = (one.app, one.row is None or one.row.kind in _BARRED)
         seen[sort] = seen.get(sort, 0) + 1
         if seen[sort] > _OPERATIONS:
             one = one._replace(score=one.score - _MORE)
+        if names(one.app):
+            same = (names(one.app), one.tool.removeprefix(f"{one.app}_"))
+            if same in copies:
+                one = one._replace(score=one.score - _COPY)
+            copies.add(same)
         found.append(one)
     return sorted(found, key=_order)
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from iac_base.words import split, stem
 from iac_runtime.search.lexicon import Language, lexicon
+from iac_runtime.search.meaning import NOTHING, Meaning, is_known, meaning
 
 MAX_QUERY: Final = 400
 """Characters of a request that are read; people say it in fewer."""
@@ -59,6 +60,7 @@ _VERB: Final = 0.55
 """How much a verb that speaks for an operation counts as a word to find."""
 
 _MAX_TERMS: Final = 16
+_PLAIN: Final = re.compile(r"[^\W_]+")
 _SPACED: Final = re.compile(r"[^\W_][^\s]*")
 _QUOTED: Final = re.compile(r""""[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」""")
 _BEHIND: Final = re.compile(r"(?<=\w): .*", re.DOTALL)
@@ -110,6 +112,9 @@ class SearchRequest(NamedTuple):
     capitals: frozenset[str] = frozenset()
     """The words that seem to be names, as written, in lower case."""
 
+    meaning: Meaning = NOTHING
+    """What the whole is about."""
+
 
 def known_words() -> frozenset[str]:
     """Return the stems that the lexicon can read."""
@@ -127,7 +132,8 @@ def read_request(
         near: The words that a mistyped one may have been meant as.
     """
     told, quoted = _parted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
-    said = _phrases(_in_english(told.replace("’", "'")).casefold())
+    english = _in_english(told.replace("’", "'")).casefold()
+    said = _phrases(english)
     outside = split(said)
     words = (*outside, *split(quoted))
     lists = lexicon()
@@ -162,7 +168,15 @@ def read_request(
     asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
     first = next((stem(word) for word in words if word not in lists.polite), "")
-    return SearchRequest(words, tuple(found.values()), operations, action, names, first, capitals)
+    # What somebody or something is called says nothing of what is wanted.
+    plain = [
+        one
+        for one in _PLAIN.findall(english)
+        if one not in capitals or stem(one) in lists.known or one.isdigit()
+    ]
+    whole = meaning(one if is_known(one) else next(iter(near(one)), "") for one in plain)
+    terms = tuple(found.values())
+    return SearchRequest(words, terms, operations, action, names, first, capitals, whole)
 
 
 def _names(text: str) -> frozenset[str]:
