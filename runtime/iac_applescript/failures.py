@@ -29,7 +29,7 @@ _DOMAIN: Final = re.compile(r"\((?:[A-Za-z]\w*\.)+\w+ error -?\d+")
 """An error that is numbered by the app itself: `(com.apple.Shortcuts error 1.)`."""
 
 _LONGEST: Final = 4_000
-"""Characters of a script that a trap is sought in, and five times those of an error."""
+"""Characters of a script that a trap is sought in, and ten times those of an error."""
 
 _GENERAL: Final = frozenset((-2700, 0, 1))
 """Numbers that say nothing: every exception of JavaScript has the first."""
@@ -198,7 +198,7 @@ def _cause(error: str, number: int | None) -> Cause | None:
 
 
 def _trap(error: str, number: int | None, script: str, language: str) -> Trap | None:
-    text = f"{error[-_LONGEST // 5 :].strip()}\n---\n{script[:_LONGEST]}"
+    text = f"{error[-_LONGEST // 10 :].strip()}\n---\n{script[:_LONGEST]}"
     for trap in _causes().traps:
         if trap.numbers and number not in trap.numbers:
             continue

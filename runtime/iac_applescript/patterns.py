@@ -204,7 +204,8 @@ def pattern_from_json(row: Any) -> ScriptPattern:
         raise ValueError("has an unknown language")
     if row["successes"] < 0 or row["failures"] < 0:
         raise ValueError("counts less than nothing")
-    told = {name: row[name] for name in _FIELDS} | {"successes": 0, "failures": 0}
+    told: dict[str, Any] = {name: row[name] for name in _FIELDS}
+    told |= {"successes": 0, "failures": 0}
     return stored(ScriptPattern(0, "", **told, provenance="import"))
 
 

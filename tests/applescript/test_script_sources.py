@@ -59,6 +59,15 @@ def test_applescript_is_given_values_by_a_handler_of_ours(toolset: ScriptToolset
     assert f"{head}end timeout\nend iac_run\n" in text
 
 
+def test_of_a_line_that_is_long_the_part_is_shown_that_does_it(toolset: ScriptToolset) -> None:
+    line = f"{'let a = 1; ' * 90}Application('Finder').empty(); {'let b = 2; ' * 90}"
+    plan = plan_of(toolset, "execute_applescript", script=line, language="javascript")
+    (shown,) = plan.facts.shown
+    assert shown.reference == "line 1"
+    assert "Application('Finder').empty()" in shown.says
+    assert len(shown.says) < 700
+
+
 @pytest.mark.parametrize(
     ("script", "language"),
     [("return 1", "applescript"), ("on run\nend run", "applescript"), ("1", "javascript")],

@@ -67,7 +67,10 @@ def statements(tokens: Sequence[ScriptToken]) -> Iterator[tuple[ScriptToken, ...
 def declared(tokens: Sequence[ScriptToken]) -> OwnDeclarations:
     """Return the names that a script declares anywhere; scopes are not told apart."""
     found = OwnDeclarations()
-    for line in statements(tokens):
+    # The article means nothing, wherever it stands.
+    plain = [token for token in tokens if token.kind != "word" or token.folded != "the"]
+    lines = list(statements(plain))
+    for line in lines:
         _labels(line, found)
         first = line[0].folded if line[0].kind == "word" else ""
         second = line[1].folded if len(line) > 1 else ""
@@ -83,7 +86,7 @@ def declared(tokens: Sequence[ScriptToken]) -> OwnDeclarations:
         elif first in ("property", "prop") and len(line) > 3 and line[2].text == ":":
             _declare(line[1], line[3:], found)
         _assignments(line, found)
-    for line in statements(tokens):
+    for line in lines:
         _calls(line, found)
     for params in found.handlers.values():
         for param in params:
@@ -182,7 +185,7 @@ def _assignments(line: Sequence[ScriptToken], found: OwnDeclarations) -> None:
         if token.kind != "word" or token.folded not in _ASSIGNS:
             continue
         rest = line[place + 1 :]
-        if rest and own_name(rest[0]) in ("the", "my"):
+        if rest and own_name(rest[0]) == "my":
             rest = rest[1:]
         if token.folded in ("set", "copy"):
             into = [own_name(t) for t in rest]

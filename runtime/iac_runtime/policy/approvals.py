@@ -2,8 +2,7 @@
 
 All of it lies in one SQLite file of the state folder, sealed with this user's key. Every change
 is one transaction that takes the write lock first, so two processes lose nothing. A file that is
-damaged is set aside and a new one begun: then nothing is remembered and every question is asked
-again.
+damaged is set aside and a new one begun: then nothing is remembered, and all is asked again.
 
 What counts are questions that a person declined, or saw and left alone, for each client by
 itself: after five within ten minutes it asks no more for ten minutes. A question that a client
@@ -40,6 +39,7 @@ from iac_runtime.policy.sealing import fits, load_key, seal
 from iac_runtime.tool import Level
 
 FILE: Final = "approvals.db"
+CHANGED: Final = "What was asked about has changed since; nothing was done."
 
 _SCHEMA: Final = DatabaseSchema(
     (
@@ -203,10 +203,6 @@ class TokenError(Exception):
     """A token is not good for this call; its text says why, one line."""
 
 
-class ChangedError(TokenError):
-    """What was asked about is otherwise by now."""
-
-
 class Stopped(NamedTuple):
     """The client may not ask, for so many seconds from now."""
 
@@ -304,7 +300,7 @@ def redeem(
         raise TokenError("This approval is too old; ask again.")
     if found.tool != facts.tool or not fits(call_digest(facts), found.digest):
         if found.tool == facts.tool and found.pin != facts.pin:
-            raise ChangedError("What was asked about has changed since; nothing was done.")
+            raise TokenError(CHANGED)
         raise TokenError("This approval is for another call; ask again.")
     if found.level != decision.level:
         raise TokenError("This call needs another level than was approved; ask again.")

@@ -269,7 +269,7 @@ class Permissions:
         Raises:
             SetupError: The state cannot be written; then the call may not run.
         """
-        from iac_runtime.policy.approvals import ChangedError, TokenError, count, redeem, remember
+        from iac_runtime.policy.approvals import CHANGED, TokenError, count, redeem, remember
 
         # The surface that asked may not be the one that this call came by.
         decision = self.judge(replace(facts, ways=facts.ways or APPROVERS))
@@ -278,7 +278,7 @@ class Permissions:
         except TokenError as error:
             if verdict == "decline":
                 return facts, _said_no(decision)
-            if isinstance(error, ChangedError):
+            if str(error) == CHANGED:
                 return facts, _refused(decision, str(error), "the approval", _LOOK, "STALE")
             return facts, _refused(decision, str(error), "the approval")
         asked: Any = (*map(tuple, said.asked), (said.way, verdict))
