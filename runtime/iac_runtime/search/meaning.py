@@ -17,7 +17,7 @@ _KEPT: Final = 0.02
 """A label that is less likely is none."""
 
 
-class Meaning(NamedTuple):
+class RequestMeaning(NamedTuple):
     """What a request is about, each with its likelihood: what apps are for, the act, the thing."""
 
     areas: Mapping[str, float]
@@ -25,7 +25,7 @@ class Meaning(NamedTuple):
     things: Mapping[str, float]
 
 
-NOTHING: Final = Meaning({}, {}, {})
+NOTHING: Final = RequestMeaning({}, {}, {})
 
 
 class _Table(NamedTuple):
@@ -52,7 +52,7 @@ def is_known(word: str) -> bool:
     return word in _table().places
 
 
-def meaning(words: Iterable[str]) -> Meaning:
+def meaning(words: Iterable[str]) -> RequestMeaning:
     """Return what words in lower case mean together."""
     table = _table()
     size, places = table.size, [table.places[one] for one in words if one in table.places]
@@ -68,4 +68,4 @@ def meaning(words: Iterable[str]) -> Meaning:
             at += size
         total = sum(worth.values())
         found.append({one: w / total for one, w in worth.items() if w / total >= _KEPT})
-    return Meaning(*found)
+    return RequestMeaning(*found)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from iac_base.words import split, stem
 from iac_runtime.search.lexicon import Language, lexicon
-from iac_runtime.search.meaning import NOTHING, Meaning, is_known, meaning
+from iac_runtime.search.meaning import NOTHING, RequestMeaning, is_known, meaning
 
 MAX_QUERY: Final = 400
 """Characters of a request that are read; people say it in fewer."""
@@ -112,7 +112,7 @@ class SearchRequest(NamedTuple):
     capitals: frozenset[str] = frozenset()
     """The words that seem to be names, as written, in lower case."""
 
-    meaning: Meaning = NOTHING
+    meaning: RequestMeaning = NOTHING
     """What the whole is about."""
 
 
