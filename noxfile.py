@@ -95,6 +95,16 @@ def drift(session: nox.Session) -> None:
 
 
 @nox.session
+def site(session: nox.Session) -> None:
+    """Build the site from the pages; a link that leads nowhere ends it. `-- serve` shows it."""
+    session.install("-q", "-e", ".[docs]")
+    if session.posargs == ["serve"]:
+        session.run("mkdocs", "serve", "--strict")
+    else:
+        session.run("mkdocs", "build", "--strict", "-q", "-d", session.create_tmp())
+
+
+@nox.session
 def golden(session: nox.Session) -> None:
     """Rewrite the expected output of golden cases that differ, and fail if any did."""
     session.install("-q", "-e", ".[dev]")

@@ -83,8 +83,8 @@ CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 )
 
 
-def questions() -> list[tuple[str, dict[str, Any], str]]:
-    """Return each call with what is asked about it."""
+def simulated_gate() -> Gate:
+    """Return a gate on the simulated apps, with a draft in Mail; the zone is UTC."""
     os.environ["TZ"] = "UTC"
     time.tzset()
     catalogue = Catalogue([TOOLS])
@@ -99,7 +99,7 @@ def questions() -> list[tuple[str, dict[str, Any], str]]:
         }
     ]
     apps = [catalogue.tables(app) for app in catalogue.apps.values()]
-    gate = Gate(
+    return Gate(
         catalogue,
         Executor(Simulator(apps, state)),
         home=HOME,
@@ -107,6 +107,11 @@ def questions() -> list[tuple[str, dict[str, Any], str]]:
         permissions=open_permissions(home=HOME),
         added=added_tools,
     )
+
+
+def questions() -> list[tuple[str, dict[str, Any], str]]:
+    """Return each call with what is asked about it."""
+    gate = simulated_gate()
     found = []
     for tool, arguments in CALLS:
         outcome = gate.call(Call(tool, arguments, Requester("Claude", ("client",))))

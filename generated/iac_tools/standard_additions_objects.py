@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects import Object, One, Prop, RwProp, type_names
+from iac_runtime.objects import (
+    Object,
+    One,
+    Prop,
+    RwProp,
+    type_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

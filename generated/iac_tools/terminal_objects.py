@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects import Elements, Items, Object, Prop, Specifier, RwOne, RwProp, type_names
+from iac_runtime.objects import (
+    Elements,
+    Items,
+    Object,
+    Prop,
+    Specifier,
+    RwOne,
+    RwProp,
+    type_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
@@ -27,6 +27,9 @@ from iac_gen.surface import LevelFall, falls
 
 _TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
 """The kinds of `surface.terms`, in the order of the lock."""
+
+_ROWS: Final = 100
+"""Of a table that are written at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,8 +157,8 @@ def _document(tables: Mapping[str, _Rows]) -> Iterator[str]:
         encode = json.JSONEncoder(separators=marks).encode
         yield f',\n"{table}": {{'
         comma = ""
-        for key, row in rows:
-            yield f"{comma}\n{json.dumps(key)}: {encode(row)}"
+        while some := [f"\n{json.dumps(key)}: {encode(row)}" for key, row in islice(rows, _ROWS)]:
+            yield f"{comma}{','.join(some)}"
             comma = ","
         yield "\n}" if comma else "\n\n}"
     yield "}\n"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from iac_gen.describe import WIDTH, app_words, docstring
 from iac_gen.ir import Attribute, Method, Module, TypedClass, TypedModule
 from iac_gen.merge import APPLICATION
-from iac_gen.render import Templates, header, render_source
+from iac_gen.render import Templates, header, laid, render_source
 from iac_gen.text import SourceText, exact, identifier, literal, prose
 from iac_gen.typed import COMMANDS, RUNTIME, TYPING, typed
 
@@ -18,8 +18,9 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _LONGEST: Final = WIDTH - len('    """"""')
 EXTRA: Final = "MakeValues"
 _SELECT: Final = (
-    "self, *names: {name}, order: Sequence[str] = (), limit: int | None = None, offset: int = 0"
-)
+    "self", "*names: {name}", "order: Sequence[str] = ()", "limit: int | None = None",
+    "offset: int = 0",
+)  # fmt: skip
 
 
 def render_objects(
@@ -41,13 +42,13 @@ def render_objects(
 
 def _values(module: Module, made: TypedModule) -> dict[str, Any]:
     classes = [_class(one, made, module) for one in made.classes]
-    types = [
+    shapes = [
         *(name for one in classes for name in one["types"]),
         *(name for name, *_ in made.settable),
         *(name for name, _ in made.records),
     ]
     own = {alias for alias, _, _ in module.aliases}
-    hidden = [*types, *(name for name in made.literals if name not in own)]
+    hidden = [*shapes, *(name for name in made.literals if name not in own)]
     names = ["app", *(n for one in made.classes for n in (one.name, one.items) if n)]
     values: dict[str, Any] = {
         "commands": [_method(one) for one in made.commands],
@@ -79,14 +80,15 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
         "iac_runtime.objects": sorted(late & used),
         "iac_runtime.tool": ["ListOf"] if "ListOf" in used else [],
     }
+    types = list(map(literal, sorted(hidden)))
     shaped = bool(hidden or made.literals or made.extra)
     guarded = any(imports.values()) or any(one["row"] or one["many"] for one in classes)
     return {
         **values,
         "shaped": shaped,
         "guarded": shaped or guarded,
-        "types": literal(sorted(hidden)),
-        "exported": literal(sorted({*names, *hidden})),
+        "types": [SourceText("__name__"), SourceText(f"[{laid(types, 7, 4)}]")],
+        "exported": list(map(literal, sorted({*names, *hidden}))),
         "runtime": [SourceText(name) for name in RUNTIME if name in used - late],
         "imports": [
             (SourceText(name), [SourceText(one) for one in rows])
@@ -134,7 +136,7 @@ def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]
         "keys_type": SourceText(_keys(one) * bool(one.keys_name)),
         "many": SourceText(one.items) if held else None,
         "item_bases": SourceText((f"{COMMANDS}, Items" if made.commands else "Items") * held),
-        "select": SourceText(_SELECT.format(name=one.keys_name) * held),
+        "select": [SourceText(part.format(name=one.keys_name)) for part in _SELECT * held],
         "row_name": SourceText((one.row_name if has_row else "dict[str, Any]") * (has_row or held)),
         "makes": makes,
         "types": [
@@ -171,31 +173,29 @@ def _said(sentence: str) -> str:
 def _attribute(row: Attribute, said: str) -> dict[str, Any]:
     name = row.name.rstrip("_").replace("_", " ")
     tells = not said.lower().removeprefix("the ").startswith(name)
-    arguments = exact(row.jxa)
-    if row.term:
-        arguments = SourceText(f"{arguments}, {literal(row.term)}")
+    term = [literal(row.term)] if row.term else []
     return {
         "name": identifier(row.name),
         "kind": SourceText(row.kind),
         "held": SourceText(row.held),
-        "arguments": arguments,
+        "arguments": [exact(row.jxa), *term],
         "widens": row.widens,
         "doc": prose(said) if said and tells else "",
     }
 
 
 def _method(one: Method) -> dict[str, Any]:
-    given = [f"{key}={key}" for key in (parameter.key for parameter in one.parameters)]
-    if one.self_key:
-        given.insert(0, f"{one.self_key}=self")
+    keys = [f"{parameter.key}={parameter.key}" for parameter in one.parameters]
+    given = [f"{one.self_key}=self", *keys] if one.self_key else keys
+    doc = docstring(replace(one.tool, parameters=one.parameters))
     return {
         "name": identifier(one.name),
-        "signature": SourceText(", ".join(one.signature)),
+        "signature": [SourceText(part) for part in one.signature],
         "returns": SourceText(one.returns),
         "before": SourceText("" if one.returns == "None" else "return "),
         "how": SourceText("_answer" if one.returns == "Any" else "_command"),
-        "doc": docstring(replace(one.tool, parameters=one.parameters)),
-        "call": SourceText(", ".join([str(literal(one.tool.function)), *given])),
+        "doc": SourceText(re.sub(r"\n(?=.)", "\n    ", doc)),
+        "call": [literal(one.tool.function), *map(SourceText, given)],
     }
 
 

@@ -15,6 +15,7 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -168,12 +169,11 @@ def changed(folder: Path, files: Mapping[str, str]) -> list[str]:
     Raises:
         OutputError: One of them is a link or no regular file there.
     """
-    found = []
-    for name in sorted(files, key=lambda name: (name in _LAST, name)):
-        there = _taken(folder / name, _digest)
-        if there is None or there != _sent(pieces(files, name)):
-            found.append(name)
-    return found
+    return [
+        name
+        for name in sorted(files, key=lambda name: (name in _LAST, name))
+        if not _taken(folder / name, partial(_holds, text=pieces(files, name)))
+    ]
 
 
 def _is_foreign(path: Path) -> bool:
@@ -202,6 +202,12 @@ def _taken(path: Path, take: Callable[[BufferedReader], T]) -> T | None:
             return take(file)
     except LimitError as error:
         raise OutputError(f"{path} {error}") from None
+
+
+def _holds(file: BufferedReader, text: Iterable[str]) -> bool:
+    """Say whether a file is this text; it is made no further than to the first difference."""
+    contents = (piece.encode() for piece in text)
+    return all(file.read(len(one)) == one for one in contents) and not file.read(1)
 
 
 def _head(file: BufferedReader) -> bytes:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -31,11 +31,11 @@ from iac_plans.rehearse import (
 )
 from iac_plans.store import find_plan
 from iac_plans.tools import REHEARSE
-from iac_runtime.gate.batch import SECONDS as LOOK_SECONDS
-from iac_runtime.gate.batch import TOLD_AS, joined, of_plan
+from iac_runtime.gate.batch import TOLD_AS, Looks, joined, of_plan
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.planning import short_enough
 from iac_runtime.gate.plans import Call, Done, Plan, ToolContext, ToolResult
+from iac_runtime.outcomes.outcome import Outcome, together
 from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.question import LIFETIME
 from iac_runtime.policy.wording import each_call
@@ -73,28 +73,21 @@ class PlanStoppedError(ToolError):
 
 
 class Moments:
-    """When each plan was first rehearsed: until its question is answered, that is its `now`.
-
-    Attributes:
-        looks: Of how many calls of a plan what they name was looked at for its question.
-    """
+    """When each plan was first rehearsed: until its question is answered, that is its `now`."""
 
     def __init__(self, _context: ToolContext | None = None) -> None:
         self._seen: dict[str, tuple[float, datetime]] = {}
-        self.looks: dict[str, int] = {}
 
     def of(self, digest: str) -> Frozen:
         """Return what the program of a digest is told of the time and of chance."""
         at = time.monotonic()
         self._seen = {key: row for key, row in self._seen.items() if at - row[0] < LIFETIME}
-        self.looks = {key: count for key, count in self.looks.items() if key in self._seen}
         _, now = self._seen.setdefault(digest, (at, datetime.now().astimezone()))
         return Frozen(now, digest)
 
     def forget(self, digest: str) -> None:
         """Let the next run have a time of its own."""
         self._seen.pop(digest, None)
-        self.looks.pop(digest, None)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -167,7 +160,8 @@ def _planned(
 
         return Plan(tool, facts, perform)
     run = _Run(tool, call, gate, program, used, moments, digest, found)
-    whole = joined([made.plan for made in found.calls], [made.plan.facts for made in found.calls])
+    plans = [made.plan for made in found.calls]
+    whole = joined(plans, [made.facts for made in plans], context.kept(Looks))
     return run.held(whole, replace(whole.facts, tool=tool.name, arguments=call.arguments))
 
 
@@ -186,10 +180,11 @@ class _Run:
 
     def held(self, whole: Plan, facts: CallFacts) -> Plan:
         """Return the plan of all its calls, as one of this tool."""
+        looks = self.gate.context.kept(Looks)
 
         def look(known: CallFacts) -> Plan:
-            seen = [*self._seen(known.parts)]
-            found = joined(seen, [part.facts for part in seen])
+            seen = looks.at([made.plan for made in self.found.calls], known.parts)
+            found = joined(seen, [part.facts for part in seen], looks)
             now = found.facts
             # What the plan itself changed before is not as it was seen.
             parts = tuple(
@@ -201,21 +196,8 @@ class _Run:
             facts = replace(known, parts=now.parts, shown=now.shown, pin=now.pin)
             return self.held(replace(found, parts=parts), facts)
 
-        looks = look if whole.look else None
-        return replace(whole, tool=self.tool, facts=facts, look=looks, carry=self.carry)
-
-    def _seen(self, facts: Sequence[CallFacts]) -> Iterator[Plan]:
-        """Yield the calls with what they name looked at: as many as the first look came to."""
-        ends, most = time.monotonic() + LOOK_SECONDS, self.moments.looks.get(self.digest)
-        count = 0
-        for made, one in zip(self.found.calls, facts, strict=True):
-            within = time.monotonic() < ends if most is None else count < most
-            if made.plan.look and within:
-                count += 1
-                yield made.plan.look(one)
-            else:
-                yield replace(made.plan, facts=one)
-        self.moments.looks[self.digest] = count
+        seeing = look if whole.look else None
+        return replace(whole, tool=self.tool, facts=facts, look=seeing, carry=self.carry)
 
     def carry(self, plan: Plan, decision: Decision, run: Any) -> ToolResult:
         """Run the program; each change must be a call of the plan that was not made yet.
@@ -250,7 +232,8 @@ class _Run:
         self.moments.forget(self.digest)
         left = len(held.left)
         notes = (f"{left} changes of the table were not needed",) if left else ()
-        return ToolResult({"result": value, "changes": len(held.done)}, notes)
+        made = {"result": value, "changes": len(held.done)}
+        return ToolResult(made, notes, outcome=together(held.outcomes))
 
 
 _BY_ID: Final = re.compile(r"\.byId\([^()]*\)\Z")
@@ -280,6 +263,7 @@ class _Held:
     of: _Run
     done: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
+    outcomes: list[Outcome | None] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -313,16 +297,16 @@ class _Held:
         try:
             if key_of(bound) != made.key:
                 part = self._named_anew(bound)
-            outcome: Done = self.run(*of_plan(self.plan, part, at + 1, self.decision))
+            done: Done = self.run(*of_plan(self.plan, part, at + 1, self.decision))
         except ToolError as error:
             self.left.append(at)
             raise EndedError(error) from error
         self.done.append(self._says(at))
         # The number by which what it did is taken back, where that is kept.
-        number = getattr(getattr(outcome, "outcome", None), "call", 0)
-        self.ids += [str(number)] if number else []
-        self._learn(outcome.value, made.value)
-        return outcome.value
+        self.outcomes.append(done.outcome)
+        self.ids += [str(done.outcome.call)] if done.outcome and done.outcome.call else []
+        self._learn(done.value, made.value)
+        return done.value
 
     def _named_anew(self, bound: Call) -> Plan:
         """Return the plan of a call on what this run made, judged as it is now."""

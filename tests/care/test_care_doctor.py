@@ -365,12 +365,12 @@ def test_colours_are_for_terminals_and_for_those_who_want_them(
     place: Surroundings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("click._compat.isatty", lambda stream: True)
-    cli_doctor._print(DoctorFinding("problem", "an app said \x1b[2J", "mend it", "x"))
+    cli_doctor.tell(DoctorFinding("problem", "an app said \x1b[2J", "mend it", "x"))
     out = capsys.readouterr().out
     assert out.startswith("\x1b[31mproblem")
     assert "\x1b[2J" not in out
     monkeypatch.setenv("NO_COLOR", "1")
-    cli_doctor._print(DoctorFinding("problem", "bad", check="x"))
+    cli_doctor.tell(DoctorFinding("problem", "bad", check="x"))
     assert "\x1b" not in capsys.readouterr().out
 
 

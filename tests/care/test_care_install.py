@@ -36,6 +36,8 @@ from iac_mcp.setup.interpreter import launch_arguments
 
 pytestmark = pytest.mark.process
 
+TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
+
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]):
@@ -106,7 +108,12 @@ def test_other_clients_have_their_own_file_and_shape(run, home: Path, client: st
     assert is_ours(said)
 
 
-def test_options_go_along_and_stay_at_the_next_install(run, desktop: Path) -> None:
+def test_options_go_along_and_stay_at_the_next_install(
+    run, desktop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").symlink_to(TOOLS)
+    Path("p.toml").touch()
     run("install", "claude-desktop", "--", "--read-only", "--tools", "mine", "--policy=p.toml")
     expected = ["--read-only", "--tools", f"{Path.cwd()}/mine", f"--policy={Path.cwd()}/p.toml"]
 
@@ -335,7 +342,7 @@ def test_a_checkout_that_is_found_by_pythonpath_says_so_in_the_entry(
     run, desktop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = tmp_path / "python"
-    with_it = '["/x/python", [3, 12, 1], true, "/", "/x"]'
+    with_it = json.dumps([sys.executable, [3, 12, 1], True, "/", "/x"])
     fake.write_text(
         f"""#!/bin/sh\n[ "$1" = -E ] && echo '{with_it.replace("true", "false")}' """
         f"""|| echo '{with_it}'\n"""

@@ -36,6 +36,14 @@ def test_the_questions_are_what_the_program_asks(monkeypatch: pytest.MonkeyPatch
     assert there == made, "write them again: python docs/make_questions.py"
 
 
+def test_the_gallery_is_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.syspath_prepend(str(DOCS))
+    made = maker("make_gallery").page()
+    there = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert there == made, "write it again: python docs/make_gallery.py"
+
+
 def test_the_reference_is_what_the_code_says(reference: ModuleType) -> None:
     made = reference.pages()
     there = {

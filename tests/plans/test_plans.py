@@ -160,6 +160,13 @@ def test_a_policy_that_denies_a_call_of_a_plan_refuses_it_whole(
         Desk(policy='[[deny]]\ntool = "run_plan"').ask("run_plan", program=FLAG)
 
 
+def test_a_rule_that_asks_about_plans_asks_where_every_change_is_allowed() -> None:
+    allowed = "preset = 'trusted'\n"
+    assert isinstance(Desk(policy=allowed).ask("run_plan", program=FLAG), Done)
+    rule = Desk(policy=f'{allowed}[[ask]]\ntool = "run_plan"')
+    assert isinstance(rule.ask("run_plan", program=FLAG), Asks)
+
+
 def test_limits_end_a_program(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("iac_plans.rehearse.CALLS", 5)
     with pytest.raises(ToolError, match="at most 5 calls"):
@@ -220,7 +227,7 @@ def test_a_kept_plan_is_listed_shown_run_pinned_and_removed(desk: Desk, tmp_path
     assert said("show", "flag_from") == KEPT
     found = desk.run("run_plan", plan="flag_from", arguments={"sender": "ines@"})
     assert (found["result"], found["changes"]) == (1, 1)
-    with pytest.raises(InvalidParameterError, match='"sender" must be given'):
+    with pytest.raises(InvalidParameterError, match="Missing required argument: sender"):
         desk.ask("run_plan", plan="flag_from")
     (tool,) = pinned_tools()
     assert (tool.name, tool.input["required"]) == ("plan_flag_from", ["sender"])

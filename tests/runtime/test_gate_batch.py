@@ -11,6 +11,7 @@ import iac_runtime
 from iac_base.errors import CallRefusedError, InvalidParameterError, ToolError
 from iac_runtime.audit import Audit
 from iac_runtime.execution.executor import Executor
+from iac_runtime.gate import batch
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
@@ -161,6 +162,17 @@ def test_what_changes_before_the_answer_is_asked_about_anew() -> None:
     assert len(desk.names) == 6
     assert isinstance(desk.call(DELETE, calls, token=again.token, verdict="once"), Done)
     assert desk.names == ["Note 0", "Note 3", "Note 4", "Note 5"]
+
+
+def test_an_answer_is_held_to_as_many_looks_as_its_question(monkeypatch: Any) -> None:
+    desk = Desk()
+    calls = [note(1), note(2), note(3)]
+    # The apps were too slow for the question, and are not for the answer.
+    monkeypatch.setattr(batch, "SECONDS", -1)
+    asked = desk.call(DELETE, calls)
+    monkeypatch.undo()
+    assert isinstance(desk.call(DELETE, calls, token=asked.token, verdict="once"), Done)
+    assert desk.names == ["Note 0", "Note 4", "Note 5"]
 
 
 def test_a_failure_in_the_middle_says_what_was_done_and_what_was_not() -> None:

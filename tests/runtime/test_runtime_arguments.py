@@ -165,7 +165,7 @@ def deep(levels: int) -> Any:
         ({"text": "x", "limit": 1.5}, "limit wants a whole number"),
         ({"text": "a\ud800b"}, "text: half a character"),
         ({"text": "x", "zzz": 1}, 'There is no argument "zzz"'),
-        ({}, '"text" must be given'),
+        ({}, "Missing required argument: text"),
     ],
 )
 def test_what_no_app_takes_is_refused_before_anything_is_sent(

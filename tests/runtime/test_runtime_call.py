@@ -37,7 +37,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
     [
         ("diary_list", {"elemnt": "entry"}, ['no argument "elemnt"', "Nearest: element"]),
         ("diary_list", {"element": "entry", "considering": "case"}, ["no dictionary", "script"]),
-        ("diary_list", {}, ['"element" must be given.']),
+        ("diary_list", {}, ["Missing required argument: element."]),
         ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
         ("diary_list", {"element": "entry", "limit": "3"}, ['limit wants a whole number, not "3"']),
         ("diary_list", {"element": "entry", "limit": -1}, ["limit", "minimum"]),
@@ -58,7 +58,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
         ("diary_search", {"text": "x", "since": "soon"}, ["since", "no date"]),
         ("diary_export", {"to": "here.txt"}, ["no absolute path"]),
         ("app_quit", {"app": "Dairy"}, ['There is no app "Dairy"', "Nearest: Diary."]),
-        ("app_quit", {}, ['"app" must be given']),
+        ("app_quit", {}, ["Missing required argument: app"]),
     ],
 )
 def test_a_wrong_argument_is_told_in_one_line_and_nothing_is_sent(

@@ -103,8 +103,9 @@ def test_a_tool_that_was_taken_for_a_state_file_is_told(
 ) -> None:
     arguments = '{"target": "journals[0]"}'
     found = run(capsys, "call", "--simulate", "diary_get", arguments)
-    said = "iac-mcp: --simulate took diary_get for its state file; give it last.\n"
-    assert found == (2, "", said)
+    assert found[:2] == (2, "")
+    assert "--simulate took diary_get for its state file" in found[2]
+    assert "give --simulate last" in found[2]
 
 
 def test_tools_are_listed_with_their_levels(
@@ -112,8 +113,8 @@ def test_tools_are_listed_with_their_levels(
 ) -> None:
     status, out, _ = run(capsys, "tools", "--app", "Diary", "--tools", str(output))
     assert status == 0
-    assert "diary_set  SAFE to DANGEROUS\n" in out
-    assert "diary_delete  DANGEROUS\n" in out
+    assert "diary_set  SAFE to DANGEROUS  Change" in out
+    assert "diary_delete  DANGEROUS  " in out
     status, _, err = run(capsys, "tools", "--app", "Dairy", "--tools", str(output))
     assert status == 2
     assert "diary" in err

@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from iac_base.commands import Commands
 from iac_base.distribution import DISTRIBUTION
 
 _COMMANDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -35,15 +36,15 @@ _COMMANDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 """Command -> the module that it is in, and examples for its help."""
 
 
-class _GeneratorCommands(click.Group):
+class _GeneratorCommands(Commands):
     """A group that imports a command when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(_COMMANDS)
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_COMMANDS})
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return None
+            return super().get_command(ctx, cmd_name)
         module, examples = _COMMANDS[cmd_name]
         command: click.Command = import_module(f"iac_gen.cli.{module}").COMMANDS[cmd_name]
         lines = "\n".join(f"  {line}" for line in examples)

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -47,19 +47,43 @@ def with_examples(command: click.Command, words: str) -> click.Command:
     return command
 
 
-def json_object(text: str) -> dict[str, Any]:
+def _arguments(
+    _context: click.Context, _parameter: click.Parameter, words: Sequence[str]
+) -> dict[str, Any]:
     """Return the arguments of a tool as they were given on the command line.
 
+    Either one JSON object, or `name=value` each: a value that is JSON is what it says, any other is
+    a text.
+
     Raises:
-        UsageError: They are no JSON object.
+        UsageError: They are neither.
     """
+    if words and not words[0].startswith(("{", "[")):
+        return dict(map(_argument, words))
     try:
-        given = json.loads(text)
+        given = json.loads(" ".join(words) or "{}")
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"The arguments are no JSON ({error}); give one object.") from None
     if not isinstance(given, dict):
         raise click.UsageError('The arguments must be one JSON object, as in {"element": "note"}.')
     return given
+
+
+ARGUMENTS: Final = click.argument(
+    "arguments", nargs=-1, metavar="[JSON | NAME=VALUE ...]", callback=_arguments
+)
+
+
+def _argument(word: str) -> tuple[str, Any]:
+    name, equals, value = word.partition("=")
+    if not equals or not name:
+        raise click.UsageError(
+            f"{word!r} is no argument: write NAME=VALUE each, or one JSON object."
+        )
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        return name, value
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

@@ -1,9 +1,11 @@
-"""`iac-mcp doctor` and `iac-mcp status`: is all as it should be, and what is running.
+"""`iac-mcp doctor` and `iac-mcp status`: check the installation, and what is running.
 
 Exit status of doctor: 0 without a problem (warnings are none), 1 with one.
 """
 
 import os
+import shlex
+import sys
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +17,13 @@ from iac_base.files import open_state
 from iac_base.text import escaped
 from iac_mcp.cli.common import NAME, TOOLS, print_json
 from iac_mcp.setup.findings import DoctorFinding, Surroundings
+from iac_runtime.execution.streams import run_process
+
+_SAFE: Final = ("iac-gen build", "iac-mcp install ", "chmod 700 ")
+"""Commands that `--fix` carries out: what they change can be changed back."""
+
+_PROGRAMS: Final = {"iac-gen": "iac_gen", "iac-mcp": "iac_mcp"}
+_SECONDS: Final = 900.0
 
 _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
@@ -22,13 +31,17 @@ _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option("--app", "apps", multiple=True, metavar="APP", help="Ask about this app only.")
+@click.option("--fix", is_flag=True, help="Carry out what is advised, where that is safe.")
 @NAME
 @TOOLS
-def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, ...]) -> int:
-    """Look at everything that must be right, and say how to mend what is not.
+def doctor(
+    as_json: bool, apps: tuple[str, ...], fix: bool, name: str, tools: tuple[Path, ...]
+) -> int:
+    """Check the installation and suggest fixes.
 
-    Nothing is changed, no app is started and macOS asks you nothing. Permissions are those of the
-    program that you run this in; a client has its own.
+    Nothing is changed without --fix, no app is started and macOS asks you nothing. Permissions are
+    those of the program that you run this in; a client has its own. --fix builds tools, installs
+    into clients and closes the state folder to others; the rest is yours to do.
     """
     from iac_mcp.setup.checks import examined
     from iac_runtime.execution.executor import Executor
@@ -38,7 +51,9 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
         for finding in examined(Surroundings(executor, tools, apps, name)):
             found.append(finding)
             if not as_json:
-                _print(finding)
+                tell(finding)
+    if fix and not as_json:
+        found = [row for row in found if not (row.mend and _fixed(row.mend))]
     problems = sum(finding.state == "problem" for finding in found)
     warnings = sum(finding.state == "warning" for finding in found)
     if as_json:
@@ -48,13 +63,28 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
     return 1 if problems else 0
 
 
-def _print(finding: DoctorFinding) -> None:
+def tell(finding: DoctorFinding) -> None:
+    """Print a finding, and below it what mends it."""
     state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
     # click leaves colours out where there is no terminal; see no-color.org for the variable.
     colour = False if os.environ.get("NO_COLOR") else None
     click.echo(f"{state} {finding.check:<13} {escaped(finding.says)}", color=colour)
     if finding.mend:
         click.echo(f"{'':<22} {escaped(finding.mend)}")
+
+
+def _fixed(mend: str) -> bool:
+    """Carry out a command that is advised, where it is safe; say whether that mended it."""
+    words = shlex.split(mend) if mend.startswith(_SAFE) and "|" not in mend else []
+    if not words or "--print" in words:
+        return False
+    program = _PROGRAMS.get(words[0])
+    argv = [sys.executable, "-m", program, *words[1:]] if program else words
+    done = run_process(argv, b"", _SECONDS)
+    said = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
+    state = "fixed" if done.status == 0 else "not fixed"
+    click.echo(escaped(f"{state}: {mend}{': ' + said[-1] if said else ''}"))
+    return done.status == 0
 
 
 def _count(number: int, word: str) -> str:

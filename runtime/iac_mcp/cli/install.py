@@ -1,4 +1,4 @@
-"""`iac-mcp install`, `uninstall`, `bundle`, `completion`: into clients, and out of them.
+"""`iac-mcp install`, `uninstall`, `bundle`: into clients, and out of them.
 
 Exit status: 0 done, 2 wrong usage or a file that is left as it is.
 """
@@ -6,6 +6,7 @@ Exit status: 0 done, 2 wrong usage or a file that is left as it is.
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ import click
 
 from iac_base.text import escaped
 from iac_mcp.cli.common import NAME, TOOLS
+from iac_mcp.cli.setup import here, remove_all
 from iac_mcp.setup import interpreter
 from iac_mcp.setup.clients import (
     CLIENTS,
@@ -20,12 +22,15 @@ from iac_mcp.setup.clients import (
     Launch,
     NotMergedError,
     entry,
+    installed_entry,
     place,
+    serve_options,
     snippet,
 )
 from iac_mcp.setup.clients import install as put
 from iac_mcp.setup.clients import uninstall as take
 from iac_mcp.setup.interpreter import Interpreter, examine, launch_arguments
+from iac_mcp.setup.trial import try_launch
 from iac_runtime.serve.options import SERVE_OPTIONS, read_quickly
 
 _PATHS: Final = ("--tools", "--policy", "--log-file", "--simulate")
@@ -65,6 +70,11 @@ def install(
         click.echo(snippet(chosen, name, entry(chosen, launch)))
         click.echo(f"\nIt belongs into {path}. {chosen.then}", err=True)
         return 0
+    old = None
+    with suppress(NotMergedError):  # Told below, with what to paste.
+        old = None if options else installed_entry(chosen, path, name)
+    # Nothing is written that does not start.
+    try_launch(launch._replace(args=(*launch.args, *(serve_options(old) if old else ()))))
     try:
         done = put(chosen, path, name, launch, keep_options=not options)
     except NotMergedError as error:
@@ -85,19 +95,13 @@ def install(
 
 def _only_one() -> Client:
     """Return the client of this user, where there is one only."""
-    found = [key for key in CLIENTS if _is_here(CLIENTS[key])]
+    found = [key for key in CLIENTS if here(CLIENTS[key])]
     if len(found) == 1:
         return CLIENTS[found[0]]
     names = ", ".join(found or CLIENTS)
     raise click.UsageError(
         f"{'Several clients are' if found else 'No client was'} found; name one: {names}."
     )
-
-
-def _is_here(client: Client) -> bool:
-    path = place(client, os.environ)
-    # A file straight in the home folder says more than the folder does.
-    return path.exists() or (path.parent != Path.home() and path.parent.is_dir())
 
 
 def _checked(options: Sequence[str]) -> tuple[str, ...]:
@@ -138,12 +142,18 @@ def _warn(found: Interpreter) -> None:
 
 @click.command()
 @click.argument("client", required=False, type=click.Choice(tuple(CLIENTS)))
+@click.option("--all", "everything", is_flag=True, help="Every client, tools, state and cache.")
+@click.option("--yes", is_flag=True, help="With --all: remove without asking.")
 @NAME
-def uninstall(client: str | None, name: str) -> int:
+def uninstall(client: str | None, everything: bool, yes: bool, name: str) -> int:
     """Take the server out of CLIENT's file; all else stays as it is.
 
     If nothing else was changed since, the file is what it was before `install`, to the byte.
     """
+    if everything:
+        if client:
+            raise click.UsageError("Give a client or --all, not both.")
+        return remove_all(yes=yes)
     chosen = CLIENTS[client] if client else _only_one()
     path = place(chosen, os.environ)
     words = {
@@ -176,19 +186,4 @@ def bundle(output: Path, tools: tuple[Path, ...]) -> int:
 
     size, apps = write_bundle(output, tool_folders(tools))
     click.echo(f"{output}: {apps} apps, {size // 1024} kB. Open it with Claude Desktop.")
-    return 0
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), required=False)
-def completion(shell: str | None) -> int:
-    """Print the lines that make SHELL complete commands and options (yours, if left out)."""
-    from click.shell_completion import get_completion_class
-
-    name = shell or Path(os.environ.get("SHELL", "")).name
-    kind = get_completion_class(name)
-    if kind is None:
-        raise click.UsageError("Name a shell: bash, zsh or fish.")
-    program = click.get_current_context().find_root().command
-    click.echo(kind(program, {}, "iac-mcp", "_IAC_MCP_COMPLETE").source())
     return 0

@@ -4,6 +4,7 @@ Exit status: 0 done, 1 refused or failed, 2 wrong usage or set-up.
 """
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -13,15 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from iac_base.commands import Commands
 from iac_base.errors import IacError, SetupError, ToolError, UnknownToolError
 from iac_base.text import escaped
-from iac_mcp.cli.common import HELP, TOOLS, json_object, print_json, with_examples
+from iac_mcp.cli.common import ARGUMENTS, HELP, TOOLS, print_json, with_examples
 from iac_runtime.gate.plans import Call, Done, Refused, asking
 from iac_runtime.gate.results import clean, structured
 from iac_runtime.policy.effects import Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import ALWAYS, Question, ask_dialog, dialog_at_hand
 from iac_runtime.serve.options import CALL_OPTIONS, SERVE_OPTIONS, Option
+from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.version import VERSION
@@ -52,19 +55,19 @@ _LATER: Final = {
     "audit": "audit",
     "patterns": "iac_applescript.cli_patterns",
     "bundle": "install",
-    "completion": "install",
     "doctor": "doctor",
     "install": "install",
     "plans": "plans",
     "policy": "policy",
     "probe": "probe",
+    "setup": "setup",
     "status": "doctor",
     "uninstall": "install",
 }
 """Commands with a module of their own, imported when they are asked for."""
 
 
-class _Commands(click.Group):
+class _Commands(Commands):
     """A group whose commands of `_LATER` are imported when they are run or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -88,8 +91,9 @@ def cli(verbose: bool, log_file: str | None) -> None:
 
     \b
     Examples:
+      iac-mcp setup                        everything in one command
       iac-mcp install claude-desktop       let Claude Desktop start the server
-      iac-mcp doctor                       is all as it should be?
+      iac-mcp doctor                       check the installation, suggest fixes
       iac-mcp -v call notes_count '{"element": "note"}'
     """
     from iac_base.logs import begin
@@ -116,14 +120,15 @@ def serve(**raw: Any) -> int:
 
 @cli.command()
 @click.argument("tool")
-@click.argument("arguments", default="{}", metavar="[JSON]")
+@ARGUMENTS
 @options(CALL_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Print the line of JXA and send nothing.")
-def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
-    """Call TOOL with arguments as a JSON object and print the result as JSON.
+def call(tool: str, arguments: dict[str, Any], dry_run: bool, **raw: Any) -> int:
+    """Call TOOL and print the result as JSON. Arguments are one JSON object, or NAME=VALUE each.
 
     \b
     Examples:
+      iac-mcp call notes_list element=note limit=3
       iac-mcp call notes_list '{"element": "note", "limit": 3}'
       iac-mcp call --dry-run mail_set '{"target": "inbox.messages[0]",
                                         "properties": {"read status": true}}'
@@ -132,17 +137,13 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
     from iac_runtime.serve.calling import through_door
     from iac_runtime.serve.pages import ToolSearch
 
-    if tool.startswith("{") and raw["simulate"]:
-        taken = raw["simulate"]
-        raise click.UsageError(f"--simulate took {taken} for its state file; give it last.")
-    given = json_object(arguments)
     with closing(open_gate(read_options(raw))) as gate:
         catalogue = gate.catalogue
         if tool == "find_tools" and catalogue is not None:
             search = ToolSearch(lambda: catalogue, read_only=gate.read_only)
-            print_json(search.find(given))
+            print_json(search.find(arguments))
             return 0
-        asked = through_door(Call(tool, given, Requester("iac-mcp call")))
+        asked = through_door(Call(tool, arguments, Requester("iac-mcp call")))
         if dry_run:
             tried = gate.call(asked, dry_run=True)
             assert isinstance(tried, Done)
@@ -254,20 +255,33 @@ def ask_terminal(question: Question) -> Verdict:
 
 
 @cli.command("tools")
+@click.argument("name", default="", metavar="[TOOL]")
 @click.option("--app", metavar="KEY", help="Only the tools of one app.")
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS, case_sensitive=False),
+    help="Only tools whose arguments can reach this level.",
+)
 @TOOLS
-def list_tools(app: str | None, tools: tuple[Path, ...]) -> None:
-    """List the tools: name, level, and the highest level that arguments can reach."""
+def list_tools(name: str, app: str | None, level: str | None, tools: tuple[Path, ...]) -> None:
+    """List the tools with their levels and purposes; with TOOL, show its page."""
+    from iac_runtime.serve.pages import any_page, any_purpose
+
     catalogue = Catalogue(tool_folders(tools))
+    if name:
+        print_json(any_page(catalogue, name)._asdict())
+        return
     found = catalogue.find_app(app) if app else None
     if app and found is None:
         raise SetupError(
             f"There are no tools of {app}; those of: {', '.join(sorted(catalogue.apps))}."
         )
-    for name, row in sorted(catalogue.tools.items()):
-        if found is None or row.app == found:
-            reach = row.level if row.level == row.ceiling else f"{row.level} to {row.ceiling}"
-            click.echo(f"{name}  {reach}")
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for row in sorted(catalogue.tools.values()):
+        if (found and row.app != found) or (level and row.ceiling != level):
+            continue
+        reach = row.level if row.level == row.ceiling else f"{row.level} to {row.ceiling}"
+        click.echo(f"{row.name}  {reach}  {any_purpose(catalogue, row.name)}"[:width])
 
 
 def _complain(text: str) -> None:

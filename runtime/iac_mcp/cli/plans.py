@@ -1,6 +1,5 @@
 """`iac-mcp plans`: programs over the tools that are kept by a name."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import click
 
 from iac_base.errors import SetupError
 from iac_base.text import escaped
-from iac_mcp.cli.common import HELP, TOOLS, json_object
+from iac_mcp.cli.common import ARGUMENTS, HELP, TOOLS
 from iac_mcp.cli.main import call, options
 from iac_plans import store
 from iac_plans.check import read_program
@@ -45,15 +44,17 @@ def show(name: str, tools: tuple[Path, ...]) -> None:
 
 @plans.command()
 @click.argument("name")
-@click.argument("arguments", default="{}", metavar="[JSON]")
+@ARGUMENTS
 @click.option("--rehearse", is_flag=True, help="Only rehearse it, and print its effects.")
 @options(CALL_OPTIONS)
 @click.pass_context
-def run(ctx: click.Context, /, name: str, arguments: str, rehearse: bool, **raw: Any) -> int:
-    """Run the plan NAME with arguments as a JSON object; you are asked once."""
-    given = {"plan": name, "arguments": json_object(arguments)}
+def run(
+    ctx: click.Context, /, name: str, arguments: dict[str, Any], rehearse: bool, **raw: Any
+) -> int:
+    """Run the plan NAME with its arguments; you are asked once."""
+    given = {"plan": name, "arguments": arguments}
     tool = REHEARSE if rehearse else "run_plan"
-    status: int = ctx.invoke(call, tool=tool, arguments=json.dumps(given), dry_run=False, **raw)
+    status: int = ctx.invoke(call, tool=tool, arguments=given, dry_run=False, **raw)
     return status
 
 

@@ -14,7 +14,7 @@ import click
 
 from iac_base.errors import SetupError, ToolError
 from iac_base.text import escaped
-from iac_mcp.cli.common import TOOLS, json_object
+from iac_mcp.cli.common import ARGUMENTS, TOOLS
 from iac_mcp.cli.expectations import ExpectedDecision, read_expectations
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, open_gate
@@ -58,14 +58,14 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @click.argument("tool", required=False)
-@click.argument("arguments", default="{}", metavar="[JSON]")
+@ARGUMENTS
 @TOOLS
 @click.option("--client", default="", help="Decide as for this client.")
 @click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
 @policy_options
 def check(
     tool: str | None,
-    arguments: str,
+    arguments: dict[str, Any],
     tools: tuple[Path, ...],
     client: str,
     as_json: bool,
@@ -78,7 +78,7 @@ def check(
     options = _options(tools, gate)
     if tool is None:
         return _whole(options)
-    facts, decision = _judged(options, tool, json_object(arguments), client)
+    facts, decision = _judged(options, tool, arguments, client)
     if as_json:
         click.echo(json.dumps(_told(facts, decision), indent=2))
     else:
@@ -148,14 +148,16 @@ def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
 
 @click.command()
 @click.argument("tool")
-@click.argument("arguments", default="{}", metavar="[JSON]")
+@ARGUMENTS
 @TOOLS
 @click.option("--client", default="", help="Decide as for this client.")
 @policy_options
-def explain(tool: str, arguments: str, tools: tuple[Path, ...], client: str, **gate: Any) -> int:
+def explain(
+    tool: str, arguments: dict[str, Any], tools: tuple[Path, ...], client: str, **gate: Any
+) -> int:
     """Print which rules were looked at for a call of TOOL, and why each does or does not hold."""
     options = _options(tools, gate)
-    facts, decision = _judged(options, tool, json_object(arguments), client)
+    facts, decision = _judged(options, tool, arguments, client)
     for kind, row, fails in looked_at(facts, load_policy(options.policy), decision.level):
         holds = f"does not hold: {fails}" if fails else "holds"
         click.echo(escaped(f"{row.source} ({kind}) {holds}"))

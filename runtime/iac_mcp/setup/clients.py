@@ -40,6 +40,7 @@ class Client(NamedTuple):
         root: The key under which servers stand.
         typed: Whether an entry says `"type": "stdio"` too.
         form: What its file is written in.
+        terminal: Whether it runs in a terminal, so that macOS asks in the terminal's name.
     """
 
     key: str
@@ -49,6 +50,7 @@ class Client(NamedTuple):
     root: str = "mcpServers"
     typed: bool = False
     form: Form = "json"
+    terminal: bool = False
 
 
 _TABLE: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -167,7 +169,7 @@ def install(
                 raise NotMergedError(
                     f'{path} has another server called "{name}"; choose a name with --name.'
                 )
-            kept = _options(old) if keep_options else ()
+            kept = serve_options(old) if keep_options else ()
             said["args"] += kept
         after = merged(text, client.root, name, said, client.form)
         encoded = after.encode()
@@ -266,7 +268,8 @@ def _backup_of(path: Path) -> Path:
     return path.with_name(path.name + _SUFFIX)
 
 
-def _options(old: Mapping[str, Any]) -> tuple[str, ...]:
+def serve_options(old: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the options of `serve` that an entry has."""
     args = [word for word in old.get("args", ()) if isinstance(word, str)]
     return tuple(args[args.index("serve") + 1 :]) if "serve" in args else ()
 

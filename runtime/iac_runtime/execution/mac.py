@@ -43,17 +43,20 @@ class _Descriptor(ctypes.Structure):
     _fields_ = (("type", ctypes.c_uint32), ("data", ctypes.c_void_p))
 
 
-def permitted(bundle_id: str) -> Permitted:
-    """Say whether events to the app are allowed; "unknown" where this is no Mac."""
+def permitted(bundle_id: str, *, asking: bool = False) -> Permitted:
+    """Say whether events to the app are allowed; "unknown" where this is no Mac.
+
+    With `asking` macOS asks the person, where it was never asked, and the answer is waited for.
+    """
     if sys.platform != "darwin":
         return "unknown"
     try:
-        return _MEANING.get(_ask(ctypes.CDLL(_FRAMEWORK), bundle_id), "unknown")
+        return _MEANING.get(_ask(ctypes.CDLL(_FRAMEWORK), bundle_id, asking=asking), "unknown")
     except (OSError, AttributeError):
         return "unknown"
 
 
-def _ask(library: Any, bundle_id: str) -> int:
+def _ask(library: Any, bundle_id: str, *, asking: bool = False) -> int:
     name = bundle_id.encode()
     target = _Descriptor()
     make = library.AECreateDesc
@@ -69,7 +72,7 @@ def _ask(library: Any, bundle_id: str) -> int:
     if failed:
         return int(failed)
     try:
-        return int(determine(ctypes.byref(target), _ANY, _ANY, False))
+        return int(determine(ctypes.byref(target), _ANY, _ANY, asking))
     finally:
         dispose(ctypes.byref(target))
 

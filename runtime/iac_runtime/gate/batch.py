@@ -7,6 +7,7 @@ has a row of its own in the audit.
 """
 
 import hashlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,9 +17,10 @@ from typing import Any, Final
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ErrorType, InvalidParameterError, ToolError
 from iac_runtime.gate.limiter import Limiter
-from iac_runtime.gate.plans import Done, Plan, ToolResult
+from iac_runtime.gate.plans import Done, Plan, ToolContext, ToolResult
 from iac_runtime.outcomes.outcome import Outcome, together
 from iac_runtime.policy.effects import CallFacts, Decision
+from iac_runtime.policy.question import LIFETIME
 
 SECONDS: Final = 3.0
 """For looking at what all the calls name; what is left then is held by its reference alone."""
@@ -67,7 +69,39 @@ def _calls(first: int, last: int) -> str:
     return f"call {first} was" if first == last else f"calls {first} to {last} were"
 
 
-def plan_all(calls: Sequence[Mapping[str, Any]], plan: Callable[[Mapping[str, Any]], Plan]) -> Plan:
+class Looks:
+    """At how many calls of a batch was looked in time: the answer is held to as many."""
+
+    def __init__(self, _context: ToolContext | None = None) -> None:
+        self._counts: dict[str, tuple[float, int]] = {}
+
+    def at(self, plans: Sequence[Plan], facts: Sequence[CallFacts]) -> list[Plan]:
+        """Return the plans with what the first of them name looked at."""
+        now = time.monotonic()
+        told = [[one.tool, dict(one.given or one.arguments)] for one in facts]
+        key = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+        self._counts = {k: row for k, row in self._counts.items() if now - row[0] < LIFETIME}
+        most = self._counts.get(key, (now, len(plans)))[1]
+        first, count, seen = key not in self._counts, 0, []
+        for plan, one in zip(plans, facts, strict=True):
+            within = count < most and not (first and time.monotonic() - now > SECONDS)
+            if plan.look and within:
+                count += 1
+                seen.append(plan.look(one))
+            else:
+                seen.append(replace(plan, facts=one))
+        self._counts.setdefault(key, (now, count))
+        return seen
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def plan_all(
+    calls: Sequence[Mapping[str, Any]],
+    plan: Callable[[Mapping[str, Any]], Plan],
+    looks: Looks,
+) -> Plan:
     """Return the plan of several calls of one tool.
 
     Raises:
@@ -80,15 +114,15 @@ def plan_all(calls: Sequence[Mapping[str, Any]], plan: Callable[[Mapping[str, An
         except ToolError as error:
             error.message = f"Call {at} of {len(calls)}: {error.message} None of them was sent."
             raise
-    return plan_several(plans)
+    return plan_several(plans, looks)
 
 
-def plan_several(plans: Sequence[Plan]) -> Plan:
+def plan_several(plans: Sequence[Plan], looks: Looks) -> Plan:
     """Return the plan of several calls that were planned, to be decided on together."""
-    return joined(plans, [found.facts for found in plans])
+    return joined(plans, [found.facts for found in plans], looks)
 
 
-def joined(plans: Sequence[Plan], parts: Sequence[CallFacts]) -> Plan:
+def joined(plans: Sequence[Plan], parts: Sequence[CallFacts], looks: Looks) -> Plan:
     """Return the plan of several calls, from the plan and the facts of each."""
     first = parts[0]
     pins = " ".join(part.pin or "-" for part in parts)
@@ -106,20 +140,16 @@ def joined(plans: Sequence[Plan], parts: Sequence[CallFacts]) -> Plan:
     )
 
     def look(known: CallFacts) -> Plan:
-        ends = time.monotonic() + SECONDS
-        seen = [
-            part.look(one) if part.look and time.monotonic() < ends else replace(part, facts=one)
-            for part, one in zip(plans, known.parts, strict=True)
-        ]
-        found = joined(seen, [part.facts for part in seen])
+        seen = looks.at(plans, known.parts)
+        found = joined(seen, [part.facts for part in seen], looks)
         now = found.facts
         return replace(
             found,
             facts=replace(known, parts=now.parts, shown=now.shown, pin=now.pin),
         )
 
-    looks = look if any(part.look for part in plans) else None
-    return Plan(plans[0].tool, facts, _perform, looks, tuple(plans))
+    seeing = look if any(part.look for part in plans) else None
+    return Plan(plans[0].tool, facts, _perform, seeing, tuple(plans))
 
 
 def _each(rows: Any) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.batch import check_room, plan_all, run_all
+from iac_runtime.gate.batch import Looks, check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
 from iac_runtime.gate.mending import mend, mend_sent
 from iac_runtime.gate.planning import plan_operation, short_enough
@@ -210,6 +210,7 @@ class Gate:
             return plan_all(
                 call.calls,
                 lambda given: self.plan(call._replace(arguments=given, calls=()), tool),
+                self.context.kept(Looks),
             )
         operation = tool.operation
         perform = plan_operation if operation is not None else tool.perform

@@ -160,13 +160,18 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
     """Return what a command line says of the gate, given as texts by name.
 
     Raises:
-        SetupError: A number is none.
+        SetupError: A number is none, or the state of simulated apps no file.
     """
-    policy = raw.get("policy")
+    policy, state = raw.get("policy"), raw.get("simulate")
+    if state and Path(state).suffix not in (".json", ".toml") and not Path(state).exists():
+        raise SetupError(
+            f"--simulate took {state} for its state file, and there is none; name a .json file, or"
+            " give --simulate last."
+        )
     timeout = _number("--timeout", raw.get("timeout"))
     return GateOptions(
         tools=[Path(folder) for folder in raw.get("tools") or ()],
-        simulate=raw.get("simulate"),
+        simulate=state,
         allow=raw.get("allow") or "SAFE",
         timeout=DEFAULT_TIMEOUT if timeout is None else timeout,
         launch=raw.get("launch") or (),

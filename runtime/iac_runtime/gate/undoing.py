@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError, quoted
-from iac_runtime.gate.batch import plan_several
+from iac_runtime.gate.batch import Looks, plan_several
 from iac_runtime.gate.planning import plan_operation
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.language.columns import named_columns
@@ -84,7 +84,7 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
         raise InvalidParameterError(says, "Give a smaller last, or a call's number.")
     if len(plans) == 1:
         return replace(plans[0], notes=tuple(passed))
-    return replace(plan_several(plans), tool=tool, notes=tuple(passed))
+    return replace(plan_several(plans, context.kept(Looks)), tool=tool, notes=tuple(passed))
 
 
 def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCall], str]:

@@ -222,7 +222,7 @@ def _ruled(
     asks = _first(policy.ask, facts, judged) or _hidden(policy.ask, facts, judged)
     hidden = _hidden(policy.denied, facts, judged)
     if hidden is not None:
-        # Nobody vouches for what he cannot know: it may be the app that he denied.
+        # Nobody vouches for what they cannot know: it may be the app that they denied.
         what = f"which apps this reaches ({escaped(facts.doubt)})" if facts.doubt else _UNKNOWN
         reason = f"It cannot be told {what}, and {hidden.source} denies some."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)

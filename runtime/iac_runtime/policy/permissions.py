@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _TOO_MANY: Final = (
     "Too many questions of {} were declined or left alone: none is asked for {} more."
 )
-_FINAL: Final = "Do not call again; ask the user what he wants instead."
+_FINAL: Final = "Do not call again; ask the user what they want instead."
 _UNANSWERED: Final = "Nobody said no. Tell the user that you will ask, then call again."
 _NO: Final = "You said no; nothing was sent."
 _SILENT: Final = "Nobody answered; nothing was sent."
@@ -211,8 +211,14 @@ class Permissions:
     def judge(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call, or with several together."""
         if facts.parts:
-            parts = (replace(part, ways=facts.ways) for part in facts.parts)
-            return together([self.judge(part) for part in parts])
+            parts = [replace(part, ways=facts.ways) for part in facts.parts]
+            found = together([self.judge(part) for part in parts])
+            if found.action == "allow" and any(part.tool != facts.tool for part in parts):
+                # A rule may be about the tool that makes these calls.
+                itself = self.judge(replace(facts, parts=(), effects=(), shown=(), pin=""))
+                if itself.action != "allow":
+                    return replace(itself, level=found.level)
+            return found
         known = facts, self.policy, self.settings, tuple(REGISTERED)
         granted = _GRANTED if facts.memory and facts.memory in self._granted else ""
         decision = decide(*known, granted)

@@ -155,7 +155,7 @@ def is_document(path: str) -> bool:
 
 
 def in_documents(path: str, home: str) -> bool:
-    """Say whether a path lies among the user's documents, below his home folder."""
+    """Say whether a path lies among the user's documents, below the home folder."""
     inside = identity(path)
     return any(inside.startswith(identity(f"{home}/{name}") + "/") for name in _DATA["of the user"])
 

@@ -66,8 +66,9 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
         found[key] = _spelled(value, rows[key])
     missing = [key for key in required if key not in found]
     if missing:
-        named = " and ".join(f'"{key.rstrip("_")}"' for key in missing)
-        raise InvalidParameterError(f"{named} must be given.", _choices(rows[missing[0]]))
+        named = ", ".join(key.rstrip("_") for key in missing)
+        says = f"Missing required argument{'s' if missing[1:] else ''}: {named}."
+        raise InvalidParameterError(says, _choices(rows[missing[0]]))
     _validate(found, schema)
     return found
 

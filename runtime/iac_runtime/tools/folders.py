@@ -1,7 +1,7 @@
 """Where tools lie: the folders to look in, and which of them may be trusted.
 
-Modules are code. A folder of the user's own is read only if it is his and nobody else can write
-to it; the folder that `--tools` names is the caller's word.
+Modules are code. A folder of the user's own is read only if it is theirs and nobody else
+can write to it; the folder that `--tools` names is the caller's word.
 """
 
 import importlib.util

@@ -1,0 +1,53 @@
+"""What the command lines share: `help`, `completion`, the nearest names for a misspelt one."""
+
+import os
+from pathlib import Path
+
+import click
+
+from iac_base.errors import near_text
+
+
+class Commands(click.Group):
+    """A group that has the commands `help` and `completion` beside its own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), "completion", "help"})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        shared = {"completion": _completion, "help": _help}
+        return super().get_command(ctx, cmd_name) or shared.get(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[:1] == ["help"] and args[1:]:
+            args = [*args[1:], "--help"]
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            near = near_text(name, self.list_commands(ctx))
+            raise click.UsageError(f"There is no command {name!r}. {near}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.command("help", short_help="Show what there is; `help COMMAND` shows a command.")
+@click.pass_context
+def _help(ctx: click.Context) -> None:
+    """Show what there is; with a command behind it, show that command."""
+    click.echo(ctx.find_root().get_help())
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), required=False)
+@click.pass_context
+def _completion(ctx: click.Context, shell: str | None) -> None:
+    """Print the lines that make SHELL complete commands and options (yours, if left out)."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell or Path(os.environ.get("SHELL", "")).name)
+    if kind is None:
+        raise click.UsageError("Name a shell: bash, zsh or fish.")
+    root = ctx.find_root()
+    program = str(root.info_name)
+    variable = f"_{program.replace('-', '_').upper()}_COMPLETE"
+    click.echo(kind(root.command, {}, program, variable).source())
