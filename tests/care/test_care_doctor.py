@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from iac_mcp.setup.findings import (
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Completed
+from iac_runtime.policy.approvals import MOST, ApprovalStore, count
 from iac_runtime.serve.status import StatusFile
 
 
@@ -198,6 +200,20 @@ def test_a_state_folder_that_others_can_read_is_a_problem(
     folder.chmod(0o755)
     finding = only(checks.state(place))
     assert (finding.state, finding.mend) == ("problem", f"chmod 700 '{folder}'")
+
+
+def test_questions_without_a_yes_are_counted_before_a_client_must_wait(
+    place: Surroundings, tmp_path: Path
+) -> None:
+    assert only(checks.questions(place)).says == "every client may ask"
+    store = ApprovalStore(tmp_path / "data" / "state")
+    for times in range(1, MOST + 1):
+        with store.change() as connection:
+            count(connection, "Claude", "client", "decline", time.time())
+        finding = only(checks.questions(place))
+        if times < MOST:
+            assert finding.says.startswith(f"{times} of {MOST} questions of Claude")
+    assert (finding.state, finding.mend) == ("warning", "iac-mcp policy resume")
 
 
 def test_a_policy_with_a_mistake_is_a_problem(place: Surroundings, tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ def test_a_row_that_was_changed_by_hand_is_void(
     store: ApprovalStore, column: str, value: str
 ) -> None:
     remember(store, WRITE)
-    with sqlite3.connect(store.path) as connection:
+    with sqlite3.connect(store.folder / "approvals.db") as connection:
         connection.execute(f"UPDATE decisions SET {column} = ?", (value,))
     connection.close()
     (row,) = listed(store)

@@ -13,6 +13,7 @@ from typing import Final
 
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
+from iac_base.text import escaped
 from iac_mcp.setup.client_checks import clients
 from iac_mcp.setup.findings import (
     DoctorFinding,
@@ -25,7 +26,7 @@ from iac_mcp.setup.findings import (
 )
 from iac_mcp.setup.interpreter import better, framework_program, judged, signature
 from iac_runtime.execution.mac import AppState, responsible_name
-from iac_runtime.policy.approvals import paused
+from iac_runtime.policy.approvals import MOST, declined, paused
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.unknown import unknown_words
@@ -142,13 +143,16 @@ def policy(around: Surroundings) -> Iterator[DoctorFinding]:
 def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
     """Look whether every client may ask."""
     try:
-        found = paused(open_state())
+        found, without = paused(open_state()), declined(open_state())
     except SetupError as error:
         yield problem(str(error), _mend_of(error))
         return
     for row in found:
         yield warning(row.says, row.lift)
-    if not found:
+    for client, times in without.items():
+        who = escaped(client) or "a program without a name"
+        yield ok(f"{times} of {MOST} questions of {who} had no yes: at {MOST} it waits")
+    if not found and not without:
         yield ok("every client may ask")
 
 

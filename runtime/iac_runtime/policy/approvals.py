@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from iac_base.files import open_state
 from iac_base.sqlite import Database, DatabaseSchema
@@ -92,8 +92,7 @@ class ApprovalStore:
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = open_state() if folder is None else folder
         self.key = load_key(self.folder)
-        self.path = self.folder / FILE
-        self._database = Database(self.path, _SCHEMA)
+        self._database = Database(self.folder / FILE, _SCHEMA)
         # Opened now, so that what is wrong with it is said at once.
         with self._database.reading():
             pass
@@ -148,9 +147,8 @@ def count(
         return
     left(connection, client, now)
     connection.execute("INSERT INTO declined VALUES (?, ?)", (client, now))
-    (counted,) = connection.execute(
-        "SELECT count(*) FROM declined WHERE client = ?", (client,)
-    ).fetchone()
+    which = "SELECT count(*) FROM declined WHERE client = ?"
+    (counted,) = connection.execute(which, (client,)).fetchone()
     if counted >= MOST:
         connection.execute("DELETE FROM declined WHERE client = ?", (client,))
         connection.execute("INSERT OR REPLACE INTO stopped VALUES (?, ?)", (client, now))
@@ -171,19 +169,23 @@ class Paused(NamedTuple):
 
 
 def paused(folder: Path, now: Callable[[], float] = time.time) -> list[Paused]:
-    """Return the clients that may not ask. Nothing is made where there is no file yet.
+    """Return the clients that may not ask. Raises SetupError."""
+    rows = _rows(folder, now(), "SELECT client, since FROM stopped ORDER BY since, client")
+    ends = ((client, datetime.fromtimestamp(since + SECONDS)) for client, since in rows)
+    return [Paused(client, end.strftime("%Y-%m-%d %H:%M:%S")) for client, end in ends]
 
-    Raises:
-        SetupError: The file cannot be used.
-    """
+
+def declined(folder: Path, now: Callable[[], float] = time.time) -> dict[str, int]:
+    """Return how many questions of each client had no yes of late. Raises SetupError."""
+    return dict(_rows(folder, now(), "SELECT client, count(*) FROM declined GROUP BY client"))
+
+
+def _rows(folder: Path, moment: float, statement: str) -> list[tuple[str, Any]]:
     if not (folder / FILE).exists():
         return []
-    store, moment = ApprovalStore(folder), now()
-    with contextlib.closing(store), store.change() as connection:
+    with contextlib.closing(ApprovalStore(folder)) as store, store.change() as connection:
         left(connection, "", moment)
-        rows = connection.execute("SELECT client, since FROM stopped ORDER BY since, client")
-        ends = ((str(client), datetime.fromtimestamp(since + SECONDS)) for client, since in rows)
-        return [Paused(client, end.strftime("%Y-%m-%d %H:%M:%S")) for client, end in ends]
+        return connection.execute(statement).fetchall()
 
 
 def resume(store: ApprovalStore, now: Callable[[], float] = time.time) -> bool:

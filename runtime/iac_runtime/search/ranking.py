@@ -171,9 +171,9 @@ def rank(
     for match in matches:
         row, score = match.row, match.score + base[match.row.app]
         named = match.row.words[0].split()
+        app = apps[row.app]
         if not match.held:
             score += _THING * max((things.get(one, 0) for one in named), default=0)
-        app = apps[row.app]
         barred = _BARRED.get(row.kind)
         if barred is not None:
             for op, tool in app.operations.items():
