@@ -43,6 +43,9 @@ _PLAINLY: Final = 0.4
 """How likely it may be that a request is for what no app does, and how much more for each sure
 word of what apps do."""
 
+_BESIDE: Final = 0.15
+"""What an area says where an app is named."""
+
 _LONGEST: Final = 4
 """Words of a name that are looked at together."""
 
@@ -100,6 +103,12 @@ def hints(request: SearchRequest, find: Find, common: Callable[[str], bool]) -> 
             said = {*map(stem, words[start:end]), stem("".join(words[start:end]))}
             for place in places:
                 _add(found, place, Hint(_NAMED, frozenset(said)))
+    if any(hint.said and hint.strength >= _NAMED for hint in found.values()):
+        # Who names an app means that one, whatever others are for.
+        return {
+            place: hint if hint.said else hint._replace(strength=_BESIDE * hint.strength)
+            for place, hint in found.items()
+        }
     return found
 
 
