@@ -36,7 +36,9 @@ def _spread(script: str, tokens: list[ScriptToken], between: Between, chance: ra
         gap = script[at:end]
         start = len(gap.rstrip(" \t"))
         if token.start >= at and gap[start:] and "\n" not in gap[start:]:
-            parts += [gap[:start], between(chance)]
+            # A line that ends behind return ends the statement: nothing is given back.
+            ends = gap[:start].endswith("return")
+            parts += [gap[:start], " " if ends else between(chance)]
         else:
             parts.append(gap)
         at = end

@@ -327,3 +327,8 @@ def test_what_goes_to_a_trash_is_thrown_away_in_every_language(
     )
     assert analyser.analyse(script, "javascript").level == "DANGEROUS"
     assert analyser.analyse(script.replace(name, "Travel"), "javascript").level == "MODIFY"
+
+
+def test_a_getter_may_begin_on_the_line_before(analyser: Analyser) -> None:
+    script = 'class B { get\nh() { return Application("Finder").home } } new B().h.delete()'
+    assert analyser.analyse(script, "javascript").level == "DANGEROUS"

@@ -137,6 +137,10 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
             cursor.goto_parent()
             if words:
                 node.words = frozenset(words)
+            # A line may end behind `get`: JavaScriptCore reads a getter, the grammar a field.
+            named = node.fields["property"].text if kind == "field_definition" else ""
+            if named in ("get", "set", "static", "async") and len(node.kids) == 1:
+                faults.append(ScanFault("a field that may be a getter", node.start))
         elif not leaf:
             node.text = script[places[raw.start_byte] : places[raw.end_byte]]
         return node
