@@ -37,6 +37,9 @@ _NAMED: Final = 0.4
 _FLOOR: Final = 0.85
 """Where nothing reaches this, nothing fits: measured on requests that no tool serves."""
 
+_FOR_ANY: Final = 0.6
+"""What of an app's name speaks for the tools for any app."""
+
 _TOOLSET: Final = 0.9
 """How strongly tools of no app can be meant: never so that all of them are offered."""
 
@@ -157,7 +160,7 @@ class _Opened:
                 # An app that is named is named for the tools that are for any app too.
                 if other.reach == "any" and named:
                     said[other.key] = named._replace(
-                        strength=max(named.strength, said[other.key].strength)
+                        strength=max(_FOR_ANY * named.strength, said[other.key].strength)
                     )
         offers = rank(request, apps, said, self._worth, wanted)
         if only is None and offers and offers[0].score < _FLOOR:
