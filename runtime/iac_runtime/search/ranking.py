@@ -46,6 +46,9 @@ _NAME: Final = 0.3
 """What a word that marks such a tool, and a name, count for it: it works with whatever has the
 name."""
 
+_GESTURE: Final = 0.35
+"""What such a tool has whose own name is the word that marks it: click, scroll, drag."""
+
 _BARRED: Final[Mapping[str, frozenset[Op]]] = {
     "class": frozenset({"list", "count", "make"}),
     "held": frozenset(),
@@ -299,6 +302,10 @@ def _match(
     score = sum(weights[place] * value for place, value in got.items()) / (sum(weights) or 1.0)
     if marked is not None:
         score *= 1.0 if marked & got.keys() else _UNMARKED
+        if action in marked and any(
+            place == action for o in name for place, _ in options.get(o, ())
+        ):
+            score += _GESTURE
         acts = 0.0
     else:
         share = named / (len(name) or 1)
