@@ -55,7 +55,7 @@ def test_the_requests_are_our_own_and_about_every_tool() -> None:
     assert len({row["query"] for row in ROWS}) == len(ROWS) >= 80
     said = " ".join(tool.purpose.casefold() for tool in ADDED.values())
     assert not any(row["query"].casefold() in said for row in ROWS)
-    assert {accepted["tool"] for row in ROWS for accepted in row["accept"]} == ADDED.keys()
+    assert {accepted["tool"] for row in ROWS for accepted in row["accept"]} >= ADDED.keys()
 
 
 def test_each_tool_has_words_that_people_say_for_it() -> None:

@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import anyio
 import mcp_types as types
 import pytest
 from hypothesis import given
@@ -31,14 +30,9 @@ async def text_at(client: Client, uri: str) -> str:
     return str(found.text)  # type: ignore[union-attr]
 
 
-async def calls_told(client: Client, least: int) -> list[dict[str, Any]]:
-    """Return the calls of the audit tail; reads are written down in groups, a moment later."""
-    rows: list[dict[str, Any]] = []
-    while len(rows) < least or rows[-1]["result"] == "running":
-        text = await text_at(client, "iac://audit/tail")
-        rows = [json.loads(row) for row in text.splitlines()]
-        await anyio.sleep(0.05)
-    return rows
+async def calls_told(client: Client) -> list[dict[str, Any]]:
+    """Return the calls of the audit tail."""
+    return [json.loads(row) for row in (await text_at(client, "iac://audit/tail")).splitlines()]
 
 
 async def told(client: Client, uri: str) -> tuple[int, str]:
@@ -194,7 +188,7 @@ def test_the_audit_tail_ends_with_the_last_call(tools: Path) -> None:
         assert await text_at(client, "iac://audit/tail") == ""
         for element in ("note", "folder"):
             await client.call_tool("notes_count", {"element": element})
-        rows = await calls_told(client, 2)
+        rows = await calls_told(client)
         assert [row["arguments"] for row in rows] == [{"element": "note"}, {"element": "folder"}]
         assert {row["result"] for row in rows} == {"done"}
 
@@ -209,7 +203,7 @@ def test_an_audit_of_long_rows_fits_into_an_answer(tools: Path) -> None:
     async def question(client: Client) -> None:
         for _ in range(4):
             await client.call_tool("notes_count", {"element": "note"})
-        rows = await calls_told(client, 1)
+        rows = await calls_told(client)
         assert 1 <= len(rows) < 4
 
     ask(backing.server(identity(), 54.0), question)
@@ -250,7 +244,7 @@ def test_a_resource_is_recorded_as_its_tool_is(tools: Path) -> None:
         ident = shorten(whole, 1000)[1].split('"')[1]
         await text_at(client, f"iac://results/{ident}")
         await text_at(client, "iac://apps")
-        rows = await calls_told(client, 2)
+        rows = await calls_told(client)
         assert [(row["tool"], row["client"]) for row in rows] == [
             ("read_more", "mcp"),
             ("list_apps", "mcp"),

@@ -8,6 +8,6 @@ The store is one SQLite file that several servers share; each row holds the hash
 """
 
 from iac_runtime.audit.chain import AuditError
-from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
+from iac_runtime.audit.writer import AUDIT_LOG, Audit, AuditIntent, AuditOutcome
 
-__all__ = ["Audit", "AuditError", "AuditIntent", "AuditOutcome"]
+__all__ = ["AUDIT_LOG", "Audit", "AuditError", "AuditIntent", "AuditOutcome"]

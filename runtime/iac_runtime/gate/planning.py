@@ -314,8 +314,10 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
 def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of showing the last calls: `{"calls": [...]}`, the newest last."""
 
+    # Loads sqlite3.
+    from iac_runtime.audit import AUDIT_LOG
+
     def perform(_cancel: Cancellation | None) -> ToolResult:
-        # Loads sqlite3.
         from iac_runtime.audit.reading import Query, find
         from iac_runtime.audit.store import FILE, connect_read
 
@@ -331,7 +333,7 @@ def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
             del rows[0]
         return ToolResult({"calls": [json.loads(row) for row in rows]})
 
-    read = Effect("read", OWN, kind="audit log")
+    read = Effect("read", OWN, kind=AUDIT_LOG)
     return Plan(tool, CallFacts(tool.name, (read,), call.arguments), perform)
 
 
