@@ -9,9 +9,10 @@ from typing import Literal
 
 from iac_base.errors import nearest
 from iac_gen.limits import LimitError, read_file
+from iac_gen.intents.read import part_of, read_intents
 from iac_gen.load import LoadedDictionary, LoadError, load, parse
 from iac_gen.macos import AppBundle, Unscriptable
-from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Source
+from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Kind, Source
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.quirks import KnownApp
 from iac_gen.resolve import STANDARD
@@ -34,7 +35,7 @@ class SourceFile:
     id: str
     stem: str
     version: str = ""
-    kind: Literal["application", "addition"] = "application"
+    kind: Kind = "application"
     known: bool = True
     content: bytes | None = None
     notes: tuple[Diagnostic, ...] = ()
@@ -49,7 +50,9 @@ class SourceFile:
         if path.suffix == ".json":
             taken = load_snapshot(path, as_written=as_written)
             return LoadedDictionary(taken.source, (*self.notes, *taken.diagnostics))
-        if self.content is not None:
+        if self.kind == "intents":
+            dictionary, found = read_intents([part_of(path)])
+        elif self.content is not None:
             dictionary, found = parse(self.content, self.file, as_written=as_written)
         else:
             dictionary, found = load(path, as_written=as_written)

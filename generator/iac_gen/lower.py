@@ -47,7 +47,17 @@ from iac_gen.resolve import Resolved, is_hook
 from iac_gen.sentences import sentences
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean
 from iac_gen.types import Types, stated_default
-from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
+from iac_runtime.tool import (
+    App,
+    Class,
+    Element,
+    Enum,
+    Intent,
+    Param,
+    Property,
+    Record,
+    tool_prefix,
+)
 
 
 def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: Decisions) -> Class:
@@ -125,10 +135,11 @@ def lower(
     for tool in object_tools(resolved, classes, types):
         builder.add_object_tool(tool, merged.get(tool.op))
     ops = {tool.op for tool in builder.tools}
+    hooks = resolved.source.kind != "intents"
     for command in resolved.commands:
         if command.hidden or OBJECT_EVENTS.get(command.code) in ops:
             continue
-        if is_hook(command):
+        if hooks and is_hook(command):
             text = f"command {command.name} is a hook, which the app calls; no tool is made of it"
             place = resolved.source.dictionary.file
             builder.found.append(Diagnostic(place, command.line, "hook", text, "note"))
@@ -143,7 +154,7 @@ def lower(
         else:
             builder.tools.append(tool_or_fault)
     # All at once: a client may cut names, and none may become another's by it.
-    wanted = [f"{key}_{tool.function.rstrip('_')}" for tool in builder.tools]
+    wanted = [f"{tool_prefix(key)}{tool.function.rstrip('_')}" for tool in builder.tools]
     names = naming.distinct(wanted)
     tools = tuple(
         replace(tool, name=name, example=example(tool, classes, types))
@@ -271,6 +282,7 @@ class _Builder:
         doc = self.decisions.of("command", command.name).get("doc")
         direct = parameters[0].row.type if command.direct is not None else ""
         app = app_words(self.resolved.source.name)
+        facts = command.intent
         own = responders(command, self.resolved)
         verb = command_verb(command, direct, self.types, own)
         place = "" if self.resolved.source.kind == "addition" else app
@@ -307,6 +319,7 @@ class _Builder:
                 naming.jxa(command.name),
                 command.name,
                 judged=judged,
+                intent=facts and Intent(facts.type, facts.calls, facts.opens),
             )
         )
 
@@ -369,6 +382,11 @@ class _Builder:
         schema = self.types.schema(kind)
         stated = row.default or stated_default(row.description)
         default = self.types.default(kind, stated) if row.optional else None
+        bounds = {"minimum": row.minimum, "maximum": row.maximum}
+        if self.resolved.source.kind == "intents":
+            default = row.default if kind == "text" and row.default else default
+            if kind in ("integer", "real"):
+                schema = {**schema, **{k: v for k, v in bounds.items() if v is not None}}
         return ToolParameter(
             naming.unique(wanted, taken),
             Param(row.name, row.code, kind, "" if name == row.name else name),

@@ -99,7 +99,9 @@ class _Built:
 def jobs(sources: Sequence[SourceFile | LoadedDictionary], previous: Previous) -> list[Job]:
     """Return what is to be built, in the order of the keys."""
     apps = [one if isinstance(one, SourceFile) else one.source for one in sources]
-    claims = [Claim(app.name, app.id, app.version, app.digest) for app in apps]
+    claims = [
+        Claim(app.name, app.id, app.version, app.digest, app.kind == "intents") for app in apps
+    ]
     identities = assign(claims, previous.bound())
     made = []
     for source, app, identity in zip(sources, apps, identities, strict=True):
@@ -256,7 +258,8 @@ def _build(job: Job) -> _Built:
         with deadline(_SECONDS):
             made = _represent_job(job)
             module = made.module
-            quirk_file = next((q.file for q in common.quirks if q.app == module.app.id), "")
+            whose = made.resolved.source.identity
+            quirk_file = next((q.file for q in common.quirks if q.app == whose), "")
             source = render_module(
                 module, quirks=quirk_file, templates=common.templates, keep=common.keep
             )

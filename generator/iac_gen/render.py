@@ -37,7 +37,7 @@ from iac_gen.text import (
     literal,
     prose,
 )
-from iac_runtime.tool import Class, Element, Param, Property, Record
+from iac_runtime.tool import Class, Element, Intent, Param, Property, Record
 
 _ROW: Final = 150
 """Characters of a line of a schema, without its indentation."""
@@ -46,8 +46,8 @@ _MODE: Final = Mode(target_versions={TargetVersion.PY311}, line_length=WIDTH)
 _LAYOUT: Final = f"{version('black')}\0{Path(__file__).read_text(encoding='utf-8')}"
 """What a kept text came from: black, and how its parts are taken apart here."""
 _CONTRACT: Final = (
-    "App", "Class", "DateOrText", "DateTime", "Element", "Enum", "ListOf", "Param", "Property",
-    "Record", "Ref", "Schema", "objects", "tool",
+    "App", "Class", "DateOrText", "DateTime", "Element", "Entity", "Enum", "Intent", "ListOf",
+    "Param", "Property", "Record", "Ref", "Schema", "objects", "tool",
 )  # fmt: skip
 
 Row = TypeVar("Row", Class, Element, Param, Property, Record)
@@ -230,7 +230,7 @@ def _values(module: Module, quirks: str, templates: Templates | None) -> dict[st
     present = {
         "Final": True,
         "Any": "Any" in used,
-        "Literal": any(values for _, values in shown),
+        "Literal": "Literal[" in used or any(values for _, values in shown),
         **_contract(module, used),
     }
     return {
@@ -276,6 +276,7 @@ def _contract(module: Module, used: str) -> dict[str, bool]:
         **{name: name in used for name in _CONTRACT},
         **dict.fromkeys(("App", "Class", "Enum", "Record", "Schema", "objects"), True),
         "tool": bool(module.tools),
+        "Intent": any(tool.intent for tool in module.tools),
         "Param": any(tool.parameters for tool in module.tools),
         "Property": any(row.properties for row in owners),
         "Element": any(row.elements for row in module.classes.values()),
@@ -351,6 +352,7 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "jxa": tool.jxa if tool.op == "command" and tool.jxa != tool.function.rstrip("_") else "",
     }
     answer = {"result": tool.result, "bind": tool.bind, "example": tool.example}
+    intent = [("intent", _intent(tool.intent))] if tool.intent else []
     signature = [_declared(p) for p in tool.parameters]
     if signature[tool.positional :]:
         signature.insert(tool.positional, SourceText("*"))
@@ -358,13 +360,23 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "event": exact(tool.event),
         "facts": [(SourceText(name), literal(value)) for name, value in facts.items() if value],
         "params": [(literal(p.key), _param(p.row)) for p in tool.parameters],
-        "answer": [(SourceText(name), literal(value)) for name, value in answer.items() if value],
+        "answer": [
+            *((SourceText(name), literal(value)) for name, value in answer.items() if value),
+            *((SourceText(name), value) for name, value in intent),
+        ],
         "name": identifier(tool.function),
         "signature": signature,
         "returns": SourceText(tool.returns),
         "docstring": docstring(tool),
         "arguments": _arguments(tool),
     }
+
+
+def _intent(row: Intent) -> SourceText:
+    """Return the row of an intent as source; it says no more than it must."""
+    told = {name: value for name, value in row._asdict().items() if value}
+    rows = (f"{identifier(name)}={literal(value)}" for name, value in told.items())
+    return SourceText(f"Intent({', '.join(rows)})")
 
 
 def _arguments(tool: ToolFunction) -> list[SourceText]:

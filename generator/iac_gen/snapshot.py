@@ -159,7 +159,7 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
             _text(data, "id"),
             _text(data, "stem"),
             _text(data, "version"),
-            "addition" if data["kind"] == "addition" else "application",
+            data["kind"] if data["kind"] in get_args(model.Kind) else "application",
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = on_one_line(repr(error))

@@ -13,7 +13,7 @@ from iac_gen.model import SdefClass, SdefProperty, TypeRef, finder
 from iac_gen.naming import field_key
 from iac_gen.references import references
 from iac_gen.resolve import Resolved
-from iac_gen.text import offered
+from iac_gen.text import exact, offered
 from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives
 
 _DEEPEST = 3
@@ -100,6 +100,7 @@ class Types:
         self._references = references(resolved, self.class_named)
         self._lines = {row.name: _line(row, resolved) for row in resolved.classes}
         self._options = self._values_only(resolved)
+        self._intents = resolved.source.kind == "intents"
         self.unknown: set[str] = set()
 
     def string(self, refs: Iterable[TypeRef]) -> str:
@@ -321,6 +322,8 @@ class Types:
             return self._aliases.get(part, "str")
         if part in TYPES:
             return TYPES[part].annotation
+        if part in self.classes and self._intents:
+            return f"Entity[Literal[{exact(part)}]]"
         return "Ref" if part in self.classes else "str"
 
     def output(self, kind: str) -> dict[str, Any] | None:
