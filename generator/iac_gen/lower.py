@@ -14,6 +14,7 @@ from iac_gen.describe import (
     MARK_ROOM,
     MAX_PARAMETER,
     MAX_SUMMARY,
+    UNPROVEN,
     app_words,
     capped,
     command_summary,
@@ -46,7 +47,7 @@ from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved, is_hook
 from iac_gen.sentences import sentences
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean
-from iac_gen.types import Types, stated_default
+from iac_gen.types import Types
 from iac_runtime.tool import (
     App,
     Class,
@@ -294,6 +295,7 @@ class _Builder:
         )
         room = 180 - MARK_ROOM * self.wording
         summary = levelled(summary, judged.level, judged.reason, room)
+        summary += UNPROVEN if facts else ""
         what = f"command {capped(command.name, MAX_NAME)}"
         self.tools.append(
             ToolFunction(
@@ -316,10 +318,10 @@ class _Builder:
                 f"The answer, {kind_words(result, self.types)}." if result else "",
                 self.types.output(result) if result else None,
                 1 if command.direct is not None else 0,
-                naming.jxa(command.name),
+                function.rstrip("_") if facts else naming.jxa(command.name),
                 command.name,
                 judged=judged,
-                intent=facts and Intent(facts.type, facts.calls, facts.opens),
+                intent=Intent(facts.type, facts.calls, facts.opens) if facts else None,
             )
         )
 
@@ -379,19 +381,12 @@ class _Builder:
         what = f"parameter {capped(row.name, MAX_NAME)}" if row.name else "the direct parameter"
         plain = row.name.lower() in KNOWN
         theirs = None if plain else self._theirs(row, f"{what} of {function}")
-        schema = self.types.schema(kind)
-        stated = row.default or stated_default(row.description)
-        default = self.types.default(kind, stated) if row.optional else None
-        bounds = {"minimum": row.minimum, "maximum": row.maximum}
-        if self.resolved.source.kind == "intents":
-            default = row.default if kind == "text" and row.default else default
-            if kind in ("integer", "real"):
-                schema = {**schema, **{k: v for k, v in bounds.items() if v is not None}}
+        own_name = name == row.name or self.resolved.source.kind == "intents"
         return ToolParameter(
             naming.unique(wanted, taken),
-            Param(row.name, row.code, kind, "" if name == row.name else name),
+            Param(row.name, row.code, kind, "" if own_name else name),
             not row.optional,
-            schema if default is None else {**schema, "default": default},
+            {**self.types.schema(kind), **self.types.stated(row, kind)},
             self.types.annotation(kind),
             # The key says already what the dictionary's name of a parameter tells.
             with_brackets(said, form, theirs, MAX_PARAMETER, "" if row.name else verb.bare()),

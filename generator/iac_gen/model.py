@@ -81,7 +81,7 @@ class IntentFacts:
     `type` is its Swift type, `protocols` the system's without their prefix, `schemas` the
     assistant's (`reader.DeletePages`). `opens` says that the app comes to the front. `calls` is
     what a call needs: plain values, an entity of the app, or a value of a type that nobody knows.
-    `left_out` says why it is no tool.
+    `left_out` says why it is no tool, `said` the level of the app's words where those are gone.
     """
 
     type: str = ""
@@ -91,6 +91,7 @@ class IntentFacts:
     opens: bool = False
     calls: Calls = "simple"
     left_out: str = ""
+    said: Literal["", "MODIFY", "DANGEROUS"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,12 @@ def generate(
     # An input that failed may be any of the apps that seem to be gone.
     whole = inputs.whole and not failed
     attempted = {job.identity.key for job in wanted}
-    gone = sorted(inputs.previous.apps.keys() - attempted) if whole else []
+    # A build of dictionaries alone says nothing of intents, and the other way round.
+    sources = (one if isinstance(one, SourceFile) else one.source for one in inputs.sources)
+    sought = {one.kind == "intents" for one in sources} or {False}
+    previous = inputs.previous.apps.items()
+    held = {key for key, app in previous if (app.row["kind"] == "intents") in sought}
+    gone = sorted(held - attempted) if whole else []
     kept = {
         key: app
         for key, app in inputs.previous.apps.items()

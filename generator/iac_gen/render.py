@@ -265,6 +265,7 @@ def header(module: Module, quirks: str, templates: Templates | None) -> dict[str
         "app_words": prose(module.app.name),
         "app_id": prose(module.app.id),
         "version": SourceText(f" {built}" if built else ""),
+        "source": prose("App Intents" if module.app.kind == "intents" else "dictionary"),
         "digest": prose(module.digest[:12]),
         "mend": SourceText(mend),
     }

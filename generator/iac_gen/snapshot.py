@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from iac_gen import model
+from iac_gen.classify.intents import raised_by_words
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.naming import app_key, is_bundle_id
@@ -47,10 +48,14 @@ _TAGGED = {_tag(kind): kind for kind in _ITEMS}
 def _marked(item: model.Item, enumerators: Collection[str]) -> model.Item:
     if not isinstance(item, model.SdefCommand):
         return item
-    if item.description and is_hook(item):
+    if item.intent is not None:
+        item = replace(item, intent=raised_by_words(item))
+    elif item.description and is_hook(item):
         item = replace(item, event=True)
     rows = [
-        replace(row, default=default_value(stated_default(row.description), enumerators))
+        row
+        if item.intent is not None
+        else replace(row, default=default_value(stated_default(row.description), enumerators))
         for row in item.parameters
     ]
     return replace(item, parameters=tuple(rows))

@@ -107,6 +107,7 @@ else:
         def __class_getitem__(cls, _name):
             return str
 
+
 Enum: TypeAlias = tuple[tuple[str, str], ...]
 """Rows of (enumerator, four-character code)."""
 

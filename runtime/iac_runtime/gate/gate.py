@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError, UnknownToolError, nearest
+from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import Looks, check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
@@ -247,8 +247,9 @@ class Gate:
         added = self._added()
         if name in added:
             return added[name]
-        names = [*catalogue.tools, *OWN_TOOLS, *added] if catalogue is not None else []
-        raise UnknownToolError(name, nearest(name, names))
+        if catalogue is None:
+            raise UnknownToolError(name)
+        raise catalogue.unknown(name, [*catalogue.tools, *OWN_TOOLS, *added])
 
     def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""

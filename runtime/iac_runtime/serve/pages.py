@@ -5,8 +5,6 @@ from typing import Any, Final
 
 from iac_base.errors import (
     ToolError,
-    UnknownToolError,
-    nearest,
     quoted,
 )
 from iac_base.text import clean_text
@@ -235,7 +233,7 @@ def any_page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
         return page(catalogue, tool)
     found = _written(name)
     if found is None:
-        raise UnknownToolError(name, nearest(name, known_names(catalogue)))
+        raise catalogue.unknown(name, known_names(catalogue))
     return Page(name, found.purpose, found.level, found.ceiling, found.input, found.example)
 
 

@@ -1,0 +1,114 @@
+"""Levels of App Intents, by evidence: protocols, schemas, shape, parameters, and words last.
+
+Only what answers, takes in nothing to work on, leaves the app where it is and is called by a verb
+that reads is SAFE; what is not known to be that is MODIFY at least. Words of the app only raise.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from iac_gen.classify.codes import by_level, table
+from iac_gen.classify.judgement import READS, LevelVerdict, highest
+from iac_gen.classify.structure import given
+from iac_gen.classify.words import Given, Phrase, by_verb, phrase
+from iac_gen.model import IntentFacts, SdefCommand
+from iac_gen.resolve import Resolved
+
+_TABLE: Final = table("intents")
+_PROTOCOLS: Final = by_level(_TABLE["protocols"])
+_VERBS: Final = frozenset(_TABLE["sentences"]["DANGEROUS"].split())
+_BEFORE: Final = frozenset(_TABLE["sentences"]["before"].split())
+_DENIED: Final = frozenset(_TABLE["sentences"]["denied"].split())
+_WORDS: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_CONTENT: Final = frozenset(("text", "file", "any"))
+_NOTHING: Final = LevelVerdict("MODIFY", "may change something", "structure")
+
+
+def by_intent(
+    command: SdefCommand, facts: IntentFacts, resolved: Resolved, kinds: Sequence[str]
+) -> Iterator[LevelVerdict]:
+    """Yield the evidence of an action's level, whose parameters are of `kinds`."""
+    for protocol in facts.protocols:
+        if (found := _PROTOCOLS.get(protocol)) is not None:
+            yield replace(found, source=f"protocol {protocol}")
+    if facts.opens:
+        yield LevelVerdict("MODIFY", "opens the app", "modes")
+    around = _given(command, resolved)
+    verbs = [by_verb(phrase(command.name), around)]
+    for schema in facts.schemas:
+        verbs.append(by_verb(_of_schema(schema), around))
+        if verbs[-1] is not None:
+            yield replace(verbs[-1], source=f"assistant schema {schema}")
+    known = [verb for verb in verbs if verb is not None]
+    reads = bool(known) and all(verb.level == "SAFE" and verb.reason == "reads" for verb in known)
+    if reads and command.result is not None and not _takes_content(command, kinds):
+        yield replace(READS, source="output without input")
+    else:
+        yield _NOTHING
+    yield from (replace(verb, source="words") for verb in known if verb.level != "SAFE")
+    yield from by_sentences(command, around)
+
+
+def by_sentences(command: SdefCommand, around: Given | None = None) -> list[LevelVerdict]:
+    """Return what the app's own words raise the level of an action to; nothing where they do not.
+
+    The first sentence is its title, which is a term like its name. Of the others the verbs count
+    that lose something or leave the machine.
+    """
+    if command.intent is not None and command.intent.said:
+        return [LevelVerdict(command.intent.said, "the app's words say so", "words")]
+    title, *others = command.description.lower().split(". ") or [""]
+    found = by_verb(tuple(_WORDS.findall(title)), around or Given())
+    verdicts = [found] if found is not None and found.level != "SAFE" else []
+    verdicts += [one for text in others if (one := _by_sentence(text)) is not None]
+    if not verdicts:
+        return []
+    return [replace(highest(verdicts), source="words of the app")]
+
+
+def raised_by_words(command: SdefCommand) -> IntentFacts | None:
+    """Return the facts of an action with the level of its words, for a file that has no words."""
+    if command.intent is None:
+        return None
+    found = highest(by_sentences(command)).level
+    return command.intent if found == "SAFE" else replace(command.intent, said=found)
+
+
+def _by_sentence(text: str) -> LevelVerdict | None:
+    words = _WORDS.findall(text)
+    for at, word in enumerate(words):
+        stem = next((one for one in _stems(word) if one in _VERBS), None)
+        leads = at == 0 or words[at - 1] in _BEFORE
+        if stem is not None and leads and _DENIED.isdisjoint(words[max(at - 3, 0) : at]):
+            return LevelVerdict("DANGEROUS", f"says that it can {stem}")
+    return None
+
+
+def _stems(word: str) -> Iterable[str]:
+    """Return the verbs that a word may be a form of: `clears`, `publishes`, `empties`."""
+    return (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
+
+
+def _given(command: SdefCommand, resolved: Resolved) -> Given:
+    """Return what the verb is applied to; nothing here proves that a word is harmless."""
+    first = next(iter(command.parameters), None)
+    about = given(replace(command, direct=first), resolved)
+    return replace(about, plain=False, numbers=False, gathers=False, closed=False)
+
+
+def _of_schema(schema: str) -> Phrase:
+    """Return what the name of a schema says, without its domain and what says that it is one."""
+    domain, _, name = schema.partition(".")
+    own = {*phrase(domain), "intent"}
+    return tuple(word for word in phrase(name) if word not in own)
+
+
+def _takes_content(command: SdefCommand, kinds: Sequence[str]) -> bool:
+    """Say whether an action is given text or a file that the app does not offer itself."""
+    both = zip(command.parameters, kinds, strict=True)
+    return any(
+        not row.offered and not _CONTENT.isdisjoint(re.split(r" \| |\||list of ", kind))
+        for row, kind in both
+    )
