@@ -292,9 +292,9 @@ class Types:
         found = {} if default is None else {"default": default}
         low, high = row.minimum, row.maximum
         if kind in ("integer", "real") and (low is None or high is None or low <= high):
-            bounds = {"minimum": low, "maximum": high}
-            whole_numbers = {key: int(one) for key, one in bounds.items() if one and one % 1 == 0}
-            found |= {key: one for key, one in bounds.items() if one is not None} | whole_numbers
+            for key, bound in (("minimum", low), ("maximum", high)):
+                if bound is not None:
+                    found[key] = int(bound) if bound % 1 == 0 else bound
         return found
 
     def default(self, kind: str, words: str) -> Any:

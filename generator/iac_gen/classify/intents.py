@@ -22,6 +22,9 @@ _VERBS: Final = frozenset(_TABLE["sentences"]["DANGEROUS"].split())
 _BEFORE: Final = frozenset(_TABLE["sentences"]["before"].split())
 _DENIED: Final = frozenset(_TABLE["sentences"]["denied"].split())
 _WORDS: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_FINDS: Final = (("find",), ("search",), ("look",))
+_SHORT: Final = 6
+"""Words of a phrase that says a command as its title does; longer ones are sentences."""
 _CONTENT: Final = frozenset(("text", "file", "any"))
 _NOTHING: Final = LevelVerdict("MODIFY", "may change something", "structure")
 
@@ -42,13 +45,17 @@ def by_intent(
         if verbs[-1] is not None:
             yield replace(verbs[-1], source=f"assistant schema {schema}")
     known = [verb for verb in verbs if verb is not None]
+    said = by_sentences(command, around)
+    if not (known or said) and _takes_content(command, kinds):
+        why = "takes text or a file, and its verb is unknown"
+        yield LevelVerdict("DANGEROUS", why, "words and types")
     reads = bool(known) and all(verb.level == "SAFE" and verb.reason == "reads" for verb in known)
-    if reads and command.result is not None and not _takes_content(command, kinds):
+    if reads and command.result and not _works_on(command, kinds, resolved):
         yield replace(READS, source="output without input")
     else:
         yield _NOTHING
     yield from (replace(verb, source="words") for verb in known if verb.level != "SAFE")
-    yield from by_sentences(command, around)
+    yield from said
 
 
 def by_sentences(command: SdefCommand, around: Given | None = None) -> list[LevelVerdict]:
@@ -59,13 +66,18 @@ def by_sentences(command: SdefCommand, around: Given | None = None) -> list[Leve
     """
     if command.intent is not None and command.intent.said:
         return [LevelVerdict(command.intent.said, "the app's words say so", "words")]
-    title, *others = command.description.lower().split(". ") or [""]
-    found = by_verb(tuple(_WORDS.findall(title)), around or Given())
-    verdicts = [found] if found is not None and found.level != "SAFE" else []
-    verdicts += [one for text in others if (one := _by_sentence(text)) is not None]
-    if not verdicts:
-        return []
-    return [replace(highest(verdicts), source="words of the app")]
+    sentences = [_WORDS.findall(one) for one in command.description.lower().split(". ")]
+    short = [
+        by_verb(tuple(words), around or Given())
+        for words in sentences
+        if len(words) <= _SHORT and not _denies(words)
+    ]
+    verdicts = [one for one in short if one is not None and one.level == "DANGEROUS"]
+    verdicts += [one for words in sentences[1:] if (one := _by_sentence(words)) is not None]
+    title = by_verb(tuple(sentences[0]), around or Given())
+    raises = title is not None and title.level != "SAFE" and not _denies(sentences[0])
+    verdicts += [title] if title is not None and raises else []
+    return [replace(highest(verdicts), source="words of the app")] if verdicts else []
 
 
 def raised_by_words(command: SdefCommand) -> IntentFacts | None:
@@ -76,8 +88,12 @@ def raised_by_words(command: SdefCommand) -> IntentFacts | None:
     return command.intent if found == "SAFE" else replace(command.intent, said=found)
 
 
-def _by_sentence(text: str) -> LevelVerdict | None:
-    words = _WORDS.findall(text)
+def _denies(words: Sequence[str]) -> bool:
+    """Say whether a sentence begins with what is not done; one that leads with a verb does it."""
+    return bool(_DENIED.intersection(words[:4])) and not _VERBS.intersection(words[:1])
+
+
+def _by_sentence(words: Sequence[str]) -> LevelVerdict | None:
     for at, word in enumerate(words):
         stem = next((one for one in _stems(word) if one in _VERBS), None)
         leads = at == 0 or words[at - 1] in _BEFORE
@@ -103,6 +119,15 @@ def _of_schema(schema: str) -> Phrase:
     domain, _, name = schema.partition(".")
     own = {*phrase(domain), "intent"}
     return tuple(word for word in phrase(name) if word not in own)
+
+
+def _works_on(command: SdefCommand, kinds: Sequence[str], resolved: Resolved) -> bool:
+    """Say whether an action takes in what it may work on; text to find objects by is none."""
+    classes = {row.name for row in resolved.classes}
+    found = {one.name for ref in command.result or () for one in (ref, *ref.items)} - {""}
+    looks = phrase(command.name)[:1] in _FINDS and bool(found) and found <= classes
+    texts = looks and all(kind == "text" or kind in classes for kind in kinds)
+    return _takes_content(command, kinds) and not texts
 
 
 def _takes_content(command: SdefCommand, kinds: Sequence[str]) -> bool:
