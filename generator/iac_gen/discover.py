@@ -8,6 +8,7 @@ from pathlib import Path
 
 from iac_base.errors import nearest
 from iac_gen.intents.places import (
+    BUNDLES,
     FILE,
     IntentsOfApp,
     bundle_of,
@@ -107,13 +108,19 @@ class Discovered:
 def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> Discovered:
     """Return the dictionaries and snapshots at `paths`, folders of them included.
 
+    A bundle and a file of App Intents metadata stand for the intents that they hold.
+
     A bare dictionary belongs to the app that its file stem names in `known`, else to
     `local.<key>`.
 
     Raises:
         GeneratorError: A path is not there, is of no known kind, or is a folder without any.
     """
-    return Discovered(tuple(_bare(file, known) for path in paths for file in _files(path)))
+    named = list(paths)
+    intents = [path for path in named if path.suffix in (*BUNDLES, _METADATA)]
+    files = (file for path in named if path not in intents for file in _files(path))
+    found = tuple(_bare(file, known) for file in files)
+    return Discovered((*found, *(from_intents(intents).sources if intents else ())))
 
 
 def _files(path: Path) -> list[Path]:

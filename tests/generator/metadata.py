@@ -7,7 +7,7 @@ from typing import Any
 from dictionaries import HOSTILE
 from hypothesis import strategies as st
 
-from iac_gen.intents.read import Part, read_intents
+from iac_gen.intents.read import MetadataPart, read_intents
 from iac_gen.load import LoadedDictionary
 from iac_gen.model import Source
 
@@ -118,7 +118,7 @@ def content(*actions: Mapping[str, Any], **more: Any) -> bytes:
 
 def loaded(raw: bytes, name: str = "Diary", file: str = "extract.actionsdata") -> LoadedDictionary:
     """Return what is read of a file, as the intents of the app `name`."""
-    dictionary, found = read_intents([Part(file, raw)])
+    dictionary, found = read_intents([MetadataPart(file, raw)])
     identifier = f"com.example.{name}"
     return LoadedDictionary(
         Source(dictionary, name, identifier, name, "1", "intents"), tuple(found)

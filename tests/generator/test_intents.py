@@ -23,8 +23,9 @@ from metadata import (
     value,
 )
 
-from iac_gen.intents.read import Part, read_intents
+from iac_gen.intents.read import MetadataPart, read_intents
 from iac_gen.ir import Module, ToolFunction
+from iac_gen.lint.linter import lint
 from iac_gen.load import LoadError
 from iac_gen.pipeline import Inputs, generate, represent
 from iac_gen.prove import prove, prove_objects
@@ -257,6 +258,12 @@ def test_quirks_of_dictionaries_are_not_those_of_intents(tmp_path: Path) -> None
     assert made.module.tools[0].level == "SAFE"
 
 
+def test_lint_speaks_of_intents_and_not_of_the_codes_of_events() -> None:
+    source = loaded(content())
+    found = [(one.rule, one.place) for one in lint(source.source, standard(), source.diagnostics)]
+    assert [rule for rule, _ in found] == ["no-tool"] * 4 + ["doubtful"] * 2
+
+
 @pytest.mark.parametrize(
     "raw",
     [b"", b"{", b"[]", b"{}", b'{"actions": []}', b"\xff\xfe{", b"[" * 100_000, b'{"actions": 1}'],
@@ -264,7 +271,7 @@ def test_quirks_of_dictionaries_are_not_those_of_intents(tmp_path: Path) -> None
 )
 def test_a_file_that_is_no_metadata_is_refused_in_one_line(raw: bytes) -> None:
     with pytest.raises(LoadError) as caught:
-        read_intents([Part("f", raw)])
+        read_intents([MetadataPart("f", raw)])
     assert "\n" not in str(caught.value)
 
 

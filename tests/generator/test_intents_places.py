@@ -257,8 +257,10 @@ def test_the_command_line_builds_and_lists_them(tmp_path: Path) -> None:
         return done.exit_code, done.output
 
     row = action("GetIntent", parameter("entry", ENTRY))
-    bundle(tmp_path / "in/Diary.app", content(row), "com.example.diary")
+    bundle(tmp_path / "in/Diary.app", content(row, enums=[]), "com.example.diary")
     assert run("build", "--output", f"{tmp_path}/out")[0] == 0
     assert (tmp_path / "out/diary_intents.py").is_file()
     assert run("check", "--output", f"{tmp_path}/out") == (0, "")
+    linted = CliRunner().invoke(cli, ["lint", f"{tmp_path}/in/Diary.app"])
+    assert (linted.exit_code, linted.stdout) == (0, "")
     assert run("list") == (0, "diary_intents  Diary 4.2  com.example.diary\n")

@@ -36,7 +36,7 @@ PLACES: Final = (
     "/Applications",
     "~/Applications",
 )
-_BUNDLES: Final = (".app", ".appex", ".framework", ".bundle", ".xpc")
+BUNDLES: Final = (".app", ".appex", ".framework", ".bundle", ".xpc")
 _RESOURCES: Final = ("Contents/Resources", "", "Versions/A/Resources", "Resources")
 _INFO: Final = (
     "Contents/Info.plist",
@@ -87,7 +87,7 @@ def metadata_files(places: Iterable[Path]) -> Iterator[MetadataFile]:
 
 def bundle_of(file: Path) -> Path | None:
     """Return the innermost bundle that a file lies in."""
-    return next((folder for folder in file.parents if folder.suffix in _BUNDLES), None)
+    return next((folder for folder in file.parents if folder.suffix in BUNDLES), None)
 
 
 def _below(
@@ -98,7 +98,7 @@ def _below(
     if real in seen or depth > _DEEPEST or not Path(real).is_dir():
         return
     seen.add(real)
-    if path.suffix in _BUNDLES:
+    if path.suffix in BUNDLES:
         yield from _of_bundle(path, inside or _bundle(path), depth, seen)
         return
     for name in _names(path):

@@ -39,7 +39,7 @@ def _no_words(_table: str, _key: str) -> str:
     return ""
 
 
-class Part(NamedTuple):
+class MetadataPart(NamedTuple):
     """A file of metadata. `owner` is the app that it belongs to, empty where nobody knows."""
 
     file: str
@@ -47,16 +47,16 @@ class Part(NamedTuple):
     owner: str = ""
 
 
-def part_of(path: Path, owner: str = "") -> Part:
+def part_of(path: Path, owner: str = "") -> MetadataPart:
     """Return the file at `path`. Raises LoadError: it cannot be read."""
     try:
-        return Part(str(path), read_file(path), owner)
+        return MetadataPart(str(path), read_file(path), owner)
     except LimitError as error:
         raise LoadError(Diagnostic(str(path), 0, error.code, str(error), "error")) from None
 
 
 def read_intents(
-    parts: Sequence[Part], owner: str = "", words: Words | None = None
+    parts: Sequence[MetadataPart], owner: str = "", words: Words | None = None
 ) -> tuple[Dictionary, list[Diagnostic]]:
     """Return the intents of one app: those of its own files, and of others those that name it.
 
@@ -101,7 +101,7 @@ class _Reader:
         self._records: set[str] = set()
         self._room = MAX_ITEMS
 
-    def take(self, part: Part, owner: str) -> None:
+    def take(self, part: MetadataPart, owner: str) -> None:
         """Take what a file has for the app `owner`; all of it where nobody is named."""
         data = facts.read_json(part.content, part.file)
         for key, row in data["actions"].items():

@@ -241,8 +241,7 @@ class Gate:
         catalogue = self.catalogue
         if catalogue is not None and name in OWN_TOOLS:
             return OWN_TOOLS[name]
-        row = catalogue.tools.get(name) if catalogue is not None else None
-        if catalogue is not None and row is not None:
+        if catalogue is not None and (row := catalogue.tools.get(name)) is not None:
             return catalogue.tool(row)
         added = self._added()
         if name in added:
