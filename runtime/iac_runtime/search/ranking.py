@@ -302,8 +302,9 @@ def _match(
     score = sum(weights[place] * value for place, value in got.items()) / (sum(weights) or 1.0)
     if marked is not None:
         score *= 1.0 if marked & got.keys() else _UNMARKED
+        own = map(stem, row.name.split("_"))
         if action in marked and any(
-            place == action for o in name for place, _ in options.get(o, ())
+            place == action for one in own for place, _ in options.get(one, ())
         ):
             score += _GESTURE
         acts = 0.0
