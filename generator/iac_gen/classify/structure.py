@@ -41,6 +41,8 @@ _PLAIN: Final = _NUMBERS | frozenset("text string boolean record point rectangle
 # What is a value too where an app has no objects that it could stand for.
 _HELD: Final = frozenset(("any", "list", "type", "missing value"))
 _LOCATIONS: Final = frozenset(("path", "paths", "alias"))
+_PLAY: Final = frozenset(("play", "playpause"))
+_ONWARD: Final = frozenset("next previous prev rewind fast seek skip backward".split())
 _COLLECTIONS: Final = frozenset(("list", "record"))
 
 
@@ -63,10 +65,15 @@ def traits(resolved: Resolved) -> Trait:
 
 
 def _around(resolved: Resolved) -> frozenset[str]:
-    """Return the words of what an app shows or plays: of its classes, and `media` for a player."""
+    """Return the words of what an app shows or plays: of its classes, and `media` for a player.
+
+    With `transport` it also goes on and back in what it plays.
+    """
     words = {word for row in resolved.classes for word in phrase(row.name)}
-    plays = any(PLAYERS.intersection(phrase(row.name)[:1]) for row in resolved.commands)
-    return frozenset(words | ({"media"} if plays else set()))
+    led = {first for row in resolved.commands for first in phrase(row.name)[:1]}
+    plays = {"media"} if PLAYERS & led else set()
+    again = {"transport"} if plays and _PLAY & led and _ONWARD & led else set()
+    return frozenset(words | plays | again)
 
 
 def given(command: SdefCommand, resolved: Resolved) -> Given:

@@ -131,7 +131,8 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     first = _VERBS.get(words[0])
     if first is None:
         return _without_verb(words, given)
-    if words == ("forward",) and given.direct and not _SEEN & _types(given):
+    drafts = given.direct and not _SEEN & _types(given) and "transport" not in given.around
+    if words == ("forward",) and drafts:
         return LevelVerdict("MODIFY", "opens a draft")
     if words == ("push",) and "file" in _types(given):
         return LevelVerdict("MODIFY", "writes a file")
@@ -234,6 +235,8 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("DANGEROUS", "answers a secret")
     if words[-1] in SECRET_WORDS and first.reason == _VIEW.reason:
         return LevelVerdict("MODIFY", "shows a secret")
+    if words[0] == "select" and words[-1] in ("file", "files"):
+        return LevelVerdict("MODIFY", "takes a file in")
     if words[0] == "get" and given.plain and rest and rest <= _SETS["urls"]:
         return LevelVerdict("MODIFY", "opens a URL")
     if words[0] in _SETS["goes"] and _SETS["urls"] & rest:
@@ -329,6 +332,8 @@ def _moves_the_view(words: Phrase, given: Given) -> bool:
         return rest[-1] != "volume" or "volume" not in given.around
     if led not in _SETS["view_verbs"]:
         return False
+    if "for" in rest[1:]:
+        rest = rest[: rest.index("for")]
     while len(rest) > 1 and rest[-1] in _SETS["ways"]:
         rest.pop()
     nouns = _SETS["view_nouns"]
