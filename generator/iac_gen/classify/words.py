@@ -114,11 +114,8 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if pair is not None and words[0] == "bring" and given.direct and not _front(given):
         return _CHANGES
     if pair is not None:
-        return (
-            pair
-            if not (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
-            else highest((pair, _STARTS))
-        )
+        reached = (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
+        return highest((pair, _STARTS)) if reached else pair
     if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
@@ -229,9 +226,8 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "asks another computer")
     if words[0] in ("show", "display", "present") and _SETS["asks"] & rest:
         return LevelVerdict("MODIFY", "asks the user")
-    if SECRET_WORDS & rest and first.reason == "reads" and given.answers == "value":
-        return LevelVerdict("DANGEROUS", "answers a secret")
-    if SECRET_WORDS & rest and first.reason == _VIEW.reason and given.answers == "value":
+    told = first.reason in ("reads", _VIEW.reason) and given.answers == "value"
+    if SECRET_WORDS & rest and told:
         return LevelVerdict("DANGEROUS", "answers a secret")
     if words[-1] in SECRET_WORDS and first.reason == _VIEW.reason:
         return LevelVerdict("MODIFY", "shows a secret")
