@@ -6,6 +6,7 @@ Names and ids of apps are no evidence: whoever renames a dictionary would choose
 import re
 from collections.abc import Iterable, Iterator
 from enum import Flag, auto
+from functools import lru_cache
 from typing import Final
 
 from iac_gen.classify.codes import table
@@ -46,6 +47,7 @@ _ONWARD: Final = frozenset("next previous prev rewind fast seek skip backward".s
 _COLLECTIONS: Final = frozenset(("list", "record"))
 
 
+@lru_cache(maxsize=1)
 def traits(resolved: Resolved) -> Trait:
     """Return what is known of the app that `resolved` belongs to."""
     codes = {row.code for row in resolved.classes}
@@ -64,6 +66,7 @@ def traits(resolved: Resolved) -> Trait:
     return found
 
 
+@lru_cache(maxsize=1)
 def _around(resolved: Resolved) -> frozenset[str]:
     """Return the words of what an app shows or plays: of its classes, and `media` for a player.
 
