@@ -74,8 +74,8 @@ _ACTS: Final = 0.3
 
 _LIKELY: Final = 3
 _ACT: Final = 0.2
-_ACT_NAMED: Final = 0.4
-_THING: Final = 0.15
+_ACT_NAMED: Final = 0.3
+_THING: Final = 0.1
 """What it is worth to be the operation, to have the act, the thing in the name that a request as a
 whole is likely to mean."""
 
