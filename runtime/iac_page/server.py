@@ -195,7 +195,9 @@ def _form(change: Change, sources: PageSources, show: Show) -> Callable[[Request
             body += part
             if len(body) > MOST:
                 return show("fault", {"says": "The form is too large."}, 413)
-        fields = dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+        rows = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
+        # A browser ends the lines of a text as the mail of old did.
+        fields = {name: value.replace("\r\n", "\n") for name, value in rows}
         if not _same(fields.get("form", ""), sources.keys.form):
             return show("fault", {"says": "This form is of another page; load it again."}, 403)
         try:

@@ -61,7 +61,7 @@ def write_calls(state: Path, count: int) -> None:
     audit.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def opened() -> Iterator[Callable[[Path], OpenPage]]:
     """Open pages, and end them."""
     running: list[subprocess.Popen[str]] = []
@@ -83,17 +83,17 @@ def opened() -> Iterator[Callable[[Path], OpenPage]]:
         child.stdout.close()
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with twenty calls and a hostile one."""
-    folder = tmp_path / "data"
+    folder = tmp_path_factory.mktemp("page") / "data"
     state = folder / "state"
     state.mkdir(parents=True, mode=0o700)
     write_calls(state, 20)
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(opened: Callable[[Path], OpenPage], data: Path) -> OpenPage:
     return opened(data)
 
@@ -109,15 +109,31 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-@pytest.fixture
-def tab(browser: Any, page: OpenPage) -> Iterator[Any]:
-    """A tab that was let in; a script that ran from a text would open a dialog."""
+@pytest.fixture(scope="module")
+def visitor(browser: Any, page: OpenPage) -> Iterator[Any]:
+    """A browser that was let in."""
     context = browser.new_context(viewport={"width": 1100, "height": 800})
-    found = context.new_page()
-    said: list[str] = []
-    found.on("dialog", lambda one: (said.append(one.message), one.dismiss()))
-    found.on("console", lambda one: said.append(one.text) if "Content Security" in one.text else 0)
-    found.goto(page.address)
-    yield found
+    context.new_page().goto(page.address)
+    yield context
     context.close()
+
+
+@pytest.fixture
+def tab(visitor: Any) -> Iterator[Any]:
+    """A tab that was let in; a script that ran from a text would open a dialog."""
+    found = visitor.new_page()
+    said: list[str] = []
+
+    def refuse(dialog: Any) -> None:
+        said.append(dialog.message)
+        dialog.dismiss()
+
+    def listen(line: Any) -> None:
+        if "Content Security" in line.text:
+            said.append(line.text)
+
+    found.on("dialog", refuse)
+    found.on("console", listen)
+    yield found
+    found.close()
     assert said == []

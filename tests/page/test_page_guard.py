@@ -1,11 +1,19 @@
 """Who is let in, and what a browser is told: spoken to the page without a browser."""
 
 import http.client
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 from conftest import OpenPage
+
+
+@pytest.fixture
+def page(opened: Callable[[Path], OpenPage], data: Path) -> OpenPage:
+    """One that nobody was let in to."""
+    return opened(data)
+
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
