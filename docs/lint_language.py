@@ -1,0 +1,181 @@
+"""Checks the English of pages, help and messages: `python docs/lint_language.py`.
+
+A sentence has at most 25 words, no exclamation mark, no word that the glossary replaces, and no
+abbreviation that nobody explained (`docs/language.toml`). Commands in pages exist, with their
+options; links lead to a page and a heading. `--sentences` prints every sentence with its source.
+"""
+
+import ast
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from iac_gen.cli.group import cli as gen
+from iac_mcp.cli.main import cli as mcp
+from iac_scenario.cli import cli as scenario
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+LONGEST: Final = 25
+PROGRAMS: Final[dict[str, click.Command]] = {
+    "iac-gen": gen, "iac-mcp": mcp, "iac-scenario": scenario
+}  # fmt: skip
+_RULES: Final = tomllib.loads((ROOT / "docs/language.toml").read_text("utf-8"))
+_INSTEAD: Final = {
+    re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE): use
+    for pattern, use in _RULES["instead"].items()
+}
+_NAMES: Final = frozenset(_RULES["names"]["known"].split())
+_ABBREVIATION: Final = re.compile(r"\b[A-Z]{2,}s?\b")
+_END: Final = re.compile(r"(?<=[.?!])[\"”)*_]*\s+(?=[\"“(*_`]*[A-Z`0-9{…])")
+_SAYS: Final = re.compile(r"(?:[a-z_]*(?:echo|fail|wrong|confirm|warning|problem|ok|note)|[A-Z]\w+)\Z")
+"""Calls whose texts a person or a model reads: what prints, and constructors."""
+
+
+class Sentence(NamedTuple):
+    """A sentence and where it stands; `code` stands for each piece of code in it."""
+
+    where: str
+    text: str
+
+
+def pages() -> list[Path]:
+    """Return the pages that people write; others are made from code or data that is checked."""
+    made = {ROOT / "docs/gallery.md", ROOT / "docs/questions.md"}
+    found = [ROOT.glob("*.md"), ROOT.glob("docs/*.md"), ROOT.glob("docs/how-to/*.md")]
+    every = sorted(page for pages in found for page in pages)
+    return [page for page in every if page not in made and page.name != "CHANGELOG.md"]
+
+
+def split(where: str, text: str) -> Iterator[Sentence]:
+    """Yield the sentences of a text."""
+    for part in _END.split(" ".join(text.split())):
+        if part.strip():
+            yield Sentence(where, part.strip())
+
+
+def of_page(page: Path) -> Iterator[Sentence]:
+    """Yield the sentences of a page: paragraphs, items and cells, without blocks of code."""
+    for token in _tokens(page):
+        if token.type == "inline" and token.map:
+            text = "".join(_plain(child) for child in token.children or ())
+            yield from split(f"{page.relative_to(ROOT)}:{token.map[0] + 1}", text)
+
+
+def _tokens(page: Path) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(page.read_text("utf-8"))
+
+
+def _plain(token: Token) -> str:
+    if token.type == "code_inline":
+        return f"`{token.content}`"
+    return " " if token.type in ("softbreak", "hardbreak") else token.content
+
+
+def of_help() -> Iterator[Sentence]:
+    """Yield the sentences of every command's help and options."""
+    for program, cli in PROGRAMS.items():
+        for words, command in _commands(cli, (program,)):
+            where = " ".join(words)
+            for block in (command.help or "").partition("Examples:")[0].split("\n\n"):
+                yield from split(where, block.replace("\b", ""))
+            for option in command.params:
+                yield from split(f"{where} {option.opts[0]}", getattr(option, "help", None) or "")
+
+
+def _commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield words, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from _commands(inner, (*words, name))
+
+
+def of_code() -> Iterator[Sentence]:
+    """Yield the sentences that the code says: texts of errors, answers and prints."""
+    for source in ("runtime", "generator"):
+        for file in sorted((ROOT / source).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Call):
+                    for text in _said(node):
+                        if text.count(" ") > 2:
+                            yield from split(f"{file.relative_to(ROOT)}:{node.lineno}", text)
+    for name in _RULES["data"]["files"]:
+        found = tomllib.loads((ROOT / name).read_text("utf-8"))
+        for text in _values(found):
+            if text[:1].isupper() and text.count(" ") > 2 and "\n" not in text.strip():
+                yield from split(name, text)
+
+
+def _said(call: ast.Call) -> Iterator[str]:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    for value in (*call.args, *(word.value for word in call.keywords)):
+        text = _text(value)
+        sentence = text[:1].isupper() and text.rstrip()[-1:] in (".", "?", ":")
+        if text and (sentence or _SAYS.match(name)):
+            yield text
+
+
+def _text(node: ast.expr) -> str:
+    """Return what a literal says; a value in it is `…`."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) or "`…`" for part in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _text(node.left) + _text(node.right)
+    return ""
+
+
+def _values(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _values(inner)
+
+
+def sentences() -> Iterator[Sentence]:
+    """Yield every sentence that is checked."""
+    for page in pages():
+        yield from of_page(page)
+    yield from of_help()
+    yield from of_code()
+
+
+def faults(sentence: Sentence) -> Iterator[str]:
+    """Yield what is wrong with a sentence."""
+    plain = re.sub(r"`[^`]*`|https?://\S+", "code", sentence.text)
+    count = len(re.findall(r"[^\W_][\w'’.-]*", plain))
+    if count > LONGEST:
+        yield f"{count} words"
+    if re.search(r"\w!", plain):
+        yield "exclamation mark"
+    for pattern, use in _INSTEAD.items():
+        if found := pattern.search(plain):
+            yield f'"{found.group()}": say {use}'
+    for name in sorted(set(_ABBREVIATION.findall(plain)) - _NAMES):
+        if name.rstrip("s") not in _NAMES:
+            yield f"{name} is explained nowhere (docs/language.toml)"
+
+
+if __name__ == "__main__":
+    if "--sentences" in sys.argv:
+        for one in sentences():
+            sys.stdout.write(f"{one.where}\t{one.text}\n")
+        sys.exit()
+    count = 0
+    for one in sentences():
+        for fault in faults(one):
+            count += 1
+            sys.stdout.write(f"{one.where}: {fault}: {one.text}\n")
+    sys.exit(f"{count} faults" if count else 0)
