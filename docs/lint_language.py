@@ -7,10 +7,9 @@ options; links lead to a page and a heading. `--sentences` prints every sentence
 
 import ast
 import re
-import shlex
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -35,7 +34,10 @@ _INSTEAD: Final = {
 _NAMES: Final = frozenset(_RULES["names"]["known"].split())
 _ABBREVIATION: Final = re.compile(r"\b[A-Z]{2,}s?\b")
 _END: Final = re.compile(r"(?<=[.?!])[\"”)*_]*\s+(?=[\"“(*_`]*[A-Z`0-9{…])")
-_SAYS: Final = re.compile(r"(?:[a-z_]*(?:echo|fail|wrong|confirm|warning|problem|ok|note)|[A-Z]\w+)\Z")
+_SENTENCE: Final = re.compile(r"[A-Z`{][^\n]* [^\n]* [^\n]*[.?:]")
+_SAYS: Final = re.compile(
+    r"(?:[a-z_]*(?:echo|fail|wrong|confirm|warning|problem|ok|note)|[A-Z]\w+)\Z"
+)
 """Calls whose texts a person or a model reads: what prints, and constructors."""
 
 
@@ -90,7 +92,9 @@ def of_help() -> Iterator[Sentence]:
                 yield from split(f"{where} {option.opts[0]}", getattr(option, "help", None) or "")
 
 
-def _commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def _commands(
+    command: click.Command, words: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield words, command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -104,25 +108,32 @@ def of_code() -> Iterator[Sentence]:
     """Yield the sentences that the code says: texts of errors, answers and prints."""
     for source in ("runtime", "generator"):
         for file in sorted((ROOT / source).rglob("*.py")):
-            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-                if isinstance(node, ast.Call):
-                    for text in _said(node):
-                        if text.count(" ") > 2:
-                            yield from split(f"{file.relative_to(ROOT)}:{node.lineno}", text)
-    for name in _RULES["data"]["files"]:
-        found = tomllib.loads((ROOT / name).read_text("utf-8"))
-        for text in _values(found):
-            if text[:1].isupper() and text.count(" ") > 2 and "\n" not in text.strip():
-                yield from split(name, text)
+            for line, text in _said(ast.parse(file.read_text("utf-8"))):
+                yield from split(f"{file.relative_to(ROOT)}:{line}", text)
+        for file in sorted((ROOT / source).rglob("*.toml")):
+            if file.relative_to(ROOT).as_posix() not in _RULES["data"]["other"]:
+                for text in _values(tomllib.loads(file.read_text("utf-8"))):
+                    if _SENTENCE.fullmatch(text.strip()):
+                        yield from split(str(file.relative_to(ROOT)), text)
 
 
-def _said(call: ast.Call) -> Iterator[str]:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    for value in (*call.args, *(word.value for word in call.keywords)):
-        text = _text(value)
-        sentence = text[:1].isupper() and text.rstrip()[-1:] in (".", "?", ":")
-        if text and (sentence or _SAYS.match(name)):
-            yield text
+def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each literal that somebody reads: no docstring, no code."""
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, told = waiting.pop()
+        if isinstance(node, ast.expr) and (text := _text(node)):
+            if text.count(" ") > 2 and (told or _SENTENCE.fullmatch(text.strip())):
+                yield node.lineno, text
+            continue
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            told = bool(_SAYS.match(getattr(node.func, "id", name)))
+        else:
+            told = told and isinstance(node, ast.keyword | ast.IfExp)
+        waiting += ((child, told) for child in ast.iter_child_nodes(node))
 
 
 def _text(node: ast.expr) -> str:

@@ -46,7 +46,11 @@ def reference_page() -> str:
         lines += [_row(key, field) for key, field in table.fields.items() if field.honoured]
         ignored = [f"`{key}`" for key, field in table.fields.items() if not field.honoured]
         if ignored:
-            lines += ["", f"claudeless also has these fields. Here they have no effect and give a warning: {', '.join(ignored)}."]
+            lines += [
+                "",
+                f"claudeless also has these fields. Here they have no effect and give"
+                f" a warning: {', '.join(ignored)}.",
+            ]
         lines.append("")
     return "\n".join(lines)
 

@@ -226,7 +226,7 @@ def _screened_tree(content: bytes) -> etree._Element:
     except etree.XMLSyntaxError as error:
         # Some of libxml2's messages end in a line break.
         reason = on_one_line((error.msg or "not well-formed").split(", line")[0])
-        text = f"is no well-formed XML: {reason}"
+        text = f"is not well-formed XML: {reason}"
         raise LimitError("xml", text, error.lineno or 0) from None
 
 

@@ -118,7 +118,7 @@ def _bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
         return Unscriptable(path, path.stem, "has no scripting dictionary")
     content = copy_definition(path)
     if content is None:
-        return Unscriptable(path, path.stem, "has no scripting dictionary that macOS can give")
+        return Unscriptable(path, path.stem, "has no scripting dictionary that macOS can read")
     return AppBundle(path, path.stem, identifier, version, kind, path, content)
 
 

@@ -156,8 +156,8 @@ _AT = ToolParameter(
 )  # fmt: skip
 _WHERE = ToolParameter(
     "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
-    "Filter, as {name: x} or {name: {contains: x}}",
-    "Conditions by property name, all of which must hold",
+    "Filter, such as {name: x} or {name: {contains: x}}",
+    "Conditions by property name, which must all match",
 )  # fmt: skip
 _PAGE = (
     ToolParameter(
@@ -179,7 +179,7 @@ _PAGE = (
 )  # fmt: skip
 _RAW = ToolParameter(
     "raw", Param("", "", "boolean"), False, {"type": "boolean"}, "bool",
-    "Texts unchanged, hidden characters too",
+    "Keep hidden characters in texts",
 )  # fmt: skip
 _TIMEOUT = ToolParameter(
     "timeout", Param("", "", "number"), False, {"type": "number"}, "float",

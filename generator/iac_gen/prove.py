@@ -202,7 +202,7 @@ def prove_schema(schema: Mapping[str, Any], *, closed: bool = True) -> list[str]
     """Return each way in which `schema` breaks the metaschema or a vendor's rule."""
     faults = [*_node(schema, "")]
     if schema.get("type") != "object":
-        faults.append("the root is no object")
+        faults.append("the root is not an object")
     if closed and schema.get("additionalProperties") is not False:
         faults.append("the root is open")
     for part in _parts(schema):
@@ -235,7 +235,7 @@ def _node(schema: Mapping[str, Any], path: str) -> Iterator[str]:
     if ("type" in schema) == ("anyOf" in schema):
         yield f"{at} needs one of type and anyOf"
     if not isinstance(schema.get("description", ""), str):
-        yield f"{at} has a description that is no text"
+        yield f"{at} has a description that is not text"
     kind = schema.get("type")
     if kind is not None and (not isinstance(kind, str) or kind not in _TYPES):
         yield f"{at} has the type {kind!r}"

@@ -192,10 +192,10 @@ def _read_file(place: str, content: bytes) -> tuple[tuple[QuirkFile, ...], list[
         document = read_toml(content.decode())
     except (TextError, UnicodeDecodeError) as error:
         line = getattr(error, "line", 0)
-        return (), [Diagnostic(place, line, "quirk", f"is no TOML: {error}", "error")]
+        return (), [Diagnostic(place, line, "quirk", f"is not TOML: {error}", "error")]
     app = document.value.pop("app", "")
     if not isinstance(app, str):
-        return (), [Diagnostic(place, document.line(("app",)), "quirk", "app is no text", "error")]
+        return (), [Diagnostic(place, document.line(("app",)), "quirk", "app is not text", "error")]
     faults: list[Diagnostic] = []
     rows: list[tuple[str, int, Mapping[str, Any]]] = []
     for table, line, row in _rows(document):

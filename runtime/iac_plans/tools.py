@@ -16,8 +16,8 @@ _INPUT: Final = {
     "type": "object",
     "properties": {
         "program": {"type": "string", "maxLength": 20_000, "description": "The program."},
-        "plan": {"type": "string", "description": "In its place, the name of a kept plan."},
-        "arguments": {"type": "object", "description": "Of the kept plan, by name."},
+        "plan": {"type": "string", "description": "Instead, the name of a saved plan."},
+        "arguments": {"type": "object", "description": "The saved plan's arguments, by name."},
     },
     "additionalProperties": False,
 }
@@ -36,8 +36,8 @@ TOOLS: Final = (
     ),
     Tool(
         "run_plan",
-        "Run a plan: many steps over the tools of apps as one. It is checked and rehearsed first,"
-        f" and the user is asked once, with a table of all that it changes. {_FORM}",
+        "Run a plan: many steps over the tools of apps as one. It is checked and rehearsed first."
+        f" The user approves once, with a table of everything it changes. {_FORM}",
         _INPUT,
         _PERFORM,
         ceiling="DANGEROUS",

@@ -177,7 +177,7 @@ def fault(kind: str, want: Any) -> str | None:
             except ValueError as error:
                 return f"{path!r} {error}"
             except jsonpath.JSONPathError as error:
-                return f"{path!r} is no JSONPath: {str(error).splitlines()[0]}."
+                return f"{path!r} is not a JSONPath: {str(error).splitlines()[0]}."
     return None
 
 

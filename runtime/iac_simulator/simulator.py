@@ -269,6 +269,6 @@ def _nameless(key: str, world: Any) -> Tables:
     name = world.get("@name") if isinstance(world, dict) else None
     if not isinstance(name, str):
         raise StateError(
-            f'{key}: there is no app of this key; give the world an "@name" to add one.'
+            f'{key}: there is no app with this key; give the world an "@name" to add one.'
         )
     return Tables(key, App(f"local.{key}", name), {}, {}, {}, {})

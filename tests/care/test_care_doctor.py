@@ -186,7 +186,7 @@ def test_tools_are_counted_and_a_damaged_catalogue_is_a_problem(place: Surroundi
 def test_an_updated_app_is_named_with_the_command(place: Surroundings, tmp_path: Path) -> None:
     assert only(checks.fresh(place)).says == "No installed app to compare the tools with"
     install_app(tmp_path / "Apps", "A", "com.example.A", b"")
-    assert only(checks.fresh(place)).says == "Installed apps whose tools fit: 1"
+    assert only(checks.fresh(place)).says == "Installed apps with matching tools: 1"
     install_app(tmp_path / "Apps", "A", "com.example.A", b"new")
     finding = only(checks.fresh(place))
     assert (finding.state, finding.mend) == ("warning", "iac-gen build com.example.A")
@@ -205,7 +205,7 @@ def test_a_state_folder_that_others_can_read_is_a_problem(
 def test_questions_without_a_yes_are_counted_before_a_client_must_wait(
     place: Surroundings, tmp_path: Path
 ) -> None:
-    assert only(checks.questions(place)).says == "every client may ask"
+    assert only(checks.questions(place)).says == "every client can show approval prompts"
     store = ApprovalStore(tmp_path / "data" / "state")
     for times in range(1, MOST + 1):
         with store.change() as connection:
@@ -274,7 +274,7 @@ def test_a_client_that_cannot_be_read_and_no_client_at_all(
     place: Surroundings, desktop: Path
 ) -> None:
     here = replace(place, system=sys.platform)
-    assert only(checks.clients(here)).says == "No client knows this server."
+    assert only(checks.clients(here)).says == "No client has this server."
     desktop.write_text("{ // words\n}")
     found = [*checks.clients(here)]
     assert [line.state for line in found] == ["warning", "warning"]
@@ -291,7 +291,7 @@ def test_what_stands_in_the_way_in_clients_is_named(place: Surroundings, desktop
     says = [finding.says for finding in checks.clients(place) if finding.state == "warning"]
     assert 'Claude Desktop has another server called "iac".' in says
     assert 'Claude Desktop has this server under the name "mac" too.' in says
-    assert any("bundle in Claude Desktop is of version 0.0.1" in line for line in says)
+    assert any("bundle in Claude Desktop has version 0.0.1" in line for line in says)
     desktop.write_text(json.dumps({"mcpServers": {"iac": ours}}))
     assert any("twice" in finding.says for finding in checks.clients(place))
 

@@ -363,7 +363,7 @@ def test_a_python_that_macos_refuses_is_told_with_one_that_works(
     status, _, err = run("install", "claude-desktop")
     assert status == 0
     assert "without asking" in err
-    assert "This one works: /opt/python3.12." in err
+    assert "This Python works: /opt/python3.12." in err
 
 
 def test_the_shell_gets_commands_to_complete() -> None:

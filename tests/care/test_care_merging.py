@@ -133,7 +133,7 @@ def test_a_damaged_backup_is_as_good_as_none() -> None:
         ('{"a": 1,}', "line 1"),
         ("[]", "no object"),
         ('{"mcpServers": []}', '"mcpServers" is no object'),
-        ('{"a": NaN}', "NaN is no JSON"),
+        ('{"a": NaN}', "NaN is not JSON"),
         ('{"a": 1} {"b": 2}', "extra data"),
         ('{"a":' * 100_000, "nested too deep"),
         ('{"a": "\n"}', "invalid control character"),

@@ -71,7 +71,7 @@ def test_without_clients_and_without_a_person_nothing_is_changed(run, home: Path
 def test_nothing_is_installed_that_does_not_start(run, desktop: Path) -> None:
     status, _, err = run("install", "claude-desktop", "--", "--pin", "nonsense")
     assert status == 2
-    assert "There are no tools of nonsense" in err
+    assert "There are no tools for nonsense" in err
     assert not desktop.exists()
 
 

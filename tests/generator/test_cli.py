@@ -152,9 +152,9 @@ def test_options_that_do_not_go_together_are_wrong_usage(diary: Path, tools: Pat
     both = run("build", "--bundled", "--dictionary", diary, "--output", tools, code=2)
     assert both.stderr == "iac-gen: give either --dictionary or --bundled\n"
     named = run("build", "diary", "--prune", "--output", tools, code=2)
-    assert named.stderr == "iac-gen: --prune needs a build of all apps; leave the names out\n"
+    assert named.stderr == "iac-gen: --prune needs a build of all apps; leave out the names\n"
     search = run("list", "--search", diary, code=2)
-    assert search.stderr == f"iac-gen: {diary} is no folder; check --search\n"
+    assert search.stderr == f"iac-gen: {diary} is not a folder; check --search\n"
     neither = run("show", "--bundled", code=2)
     assert neither.stderr == "iac-gen: name the apps to show, or give --all\n"
 
@@ -183,7 +183,7 @@ def test_what_is_gone_is_told_and_pruned(diary: Path, tools: Path) -> None:
     run("build", "--dictionary", diary.parent, "--output", tools)
     ledger.unlink()
     kept = run("build", "--dictionary", diary.parent, "--output", tools)
-    assert "No longer there, kept: ledger (remove with --prune)" in kept.stdout
+    assert "Gone, but kept: ledger (remove with --prune)" in kept.stdout
     pruned = run("build", "--dictionary", diary.parent, "--output", tools, "--prune")
     assert "Removed, because the app is gone: ledger" in pruned.stdout
     assert not (tools / "ledger.py").exists()
@@ -207,7 +207,7 @@ def test_a_snapshot_may_be_given_a_name_and_a_bundle_id(diary: Path, tmp_path: P
     assert row == "my_diary  My Diary  com.example.Diary\n"
     diary.with_name("Ledger.sdef").write_bytes(sdef())
     result = run("snapshot", tmp_path, "--output", tmp_path / "out", "--name", "X", code=2)
-    assert result.stderr == "iac-gen: --name and --bundle-id go with one dictionary\n"
+    assert result.stderr == "iac-gen: --name and --bundle-id need exactly one dictionary\n"
 
 
 def test_snapshots_of_good_files_are_written_beside_bad_ones(diary: Path, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_pipe_a_device_and_a_socket_are_neither_waited_for_nor_read(tmp_path: 
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(listening))
         for path in (pipe, tmp_path / "link.sdef", Path("/dev/zero"), Path("/dev/stdin"), tmp_path):
-            with pytest.raises(LoadError, match="is no file; check the path"):
+            with pytest.raises(LoadError, match="is not a file; check the path"):
                 load(path)
         with pytest.raises(LoadError, match="cannot be read"):
             load(listening)
@@ -104,7 +104,7 @@ def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
             b'<!DOCTYPE a [<!ENTITY x "y">]><a/>',
             ("entity", 1, "declares XML entities, which are not accepted"),
         ),
-        (b"<a>\n<b>\n</a>", ("xml", 3, "is no well-formed XML: mismatched tag")),
+        (b"<a>\n<b>\n</a>", ("xml", 3, "is not well-formed XML: mismatched tag")),
         (b"<?xml version='1.0' encoding='rot13'?><a/>", ("xml", 1, "")),
         (b"<?xml version='1.0' encoding='utf-7'?><a/>", ("xml", 1, "")),
         (b"<?xml version='1.0' encoding='shift_jis'?><a/>", ("xml", 1, "")),
@@ -114,7 +114,7 @@ def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
 def test_a_document_over_a_limit_is_refused(content: bytes, expected: tuple[str, int, str]) -> None:
     code, line, message = refused(content)
     assert (code, line) == expected[:2]
-    assert message.startswith(expected[2] or "is no well-formed XML: ")
+    assert message.startswith(expected[2] or "is not well-formed XML: ")
     assert "\n" not in message
 
 

@@ -70,8 +70,8 @@ def test_a_document_type_with_an_internal_subset_is_accepted() -> None:
 
 def test_files_that_cannot_be_read_are_told_apart(tmp_path: Path) -> None:
     for path, expected in (
-        (tmp_path / "none.sdef", "is no file; check the path"),
-        (tmp_path, "is no file; check the path"),
+        (tmp_path / "none.sdef", "is not a file; check the path"),
+        (tmp_path, "is not a file; check the path"),
     ):
         with pytest.raises(LoadError, match=expected):
             load(path)

@@ -118,8 +118,8 @@ def test_a_schema_as_it_should_be_passes() -> None:
 
 
 BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"type": "string"}, "the root is no object"),
-    ({"anyOf": [schema()], "additionalProperties": False}, "the root is no object"),
+    ({"type": "string"}, "the root is not an object"),
+    ({"anyOf": [schema()], "additionalProperties": False}, "the root is not an object"),
     ({"type": "object", "properties": {}}, "the root is open"),
     ({**schema(), "additionalProperties": True}, "the root is open"),
     ({**schema(), "oneOf": []}, "the root uses oneOf"),
@@ -146,7 +146,7 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     (schema(**{"a" * 65: {"type": "string"}}), "has the key"),
     (schema(**{"": {"type": "string"}}), "has the key ''"),
     (schema(a={"type": "array", "items": {"type": "string"}, "minItems": -1}), "no JSON Schema"),
-    (schema(a={"type": "string", "description": 7}), "a has a description that is no text"),
+    (schema(a={"type": "string", "description": 7}), "a has a description that is not text"),
     ({**schema(), "required": "a"}, "is no JSON Schema"),
 )
 

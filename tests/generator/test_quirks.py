@@ -56,7 +56,7 @@ def test_a_file_that_is_no_toml_costs_that_file(tmp_path: Path) -> None:
     (tmp_path / "ledger.toml").write_text(APP)
     (one,), (fault,) = quirks(tmp_path, "app = ")
     assert one.file == "quirks/ledger.toml"
-    assert fault.startswith("quirks/diary.toml:1: error: is no TOML: ")
+    assert fault.startswith("quirks/diary.toml:1: error: is not TOML: ")
 
 
 @pytest.mark.parametrize(

@@ -122,15 +122,15 @@ def refused(path: Path) -> str:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", ":1: error: is no JSON"),
-        ("{", ":1: error: is no JSON"),
-        ('{"format": 1,\n"name": }', ":2: error: is no JSON"),
+        ("", ":1: error: is not JSON"),
+        ("{", ":1: error: is not JSON"),
+        ('{"format": 1,\n"name": }', ":2: error: is not JSON"),
         (json.dumps(GOOD)[:-40], "is no JSON"),
         (sdef().decode(), "is no JSON"),
-        ("[]", "is no snapshot of format 1; make one with iac-gen snapshot"),
-        ("{}", "is no snapshot of format 1"),
-        (json.dumps({**GOOD, "format": 2}), "is no snapshot of format 1"),
-        (json.dumps({**GOOD, "format": "1"}), "is no snapshot of format 1"),
+        ("[]", "is not a snapshot of format 1; make one with iac-gen snapshot"),
+        ("{}", "is not a snapshot of format 1"),
+        (json.dumps({**GOOD, "format": 2}), "is not a snapshot of format 1"),
+        (json.dumps({**GOOD, "format": "1"}), "is not a snapshot of format 1"),
         ("[" * 100_000, "is nested too deeply"),
     ],
 )

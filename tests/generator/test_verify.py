@@ -293,7 +293,9 @@ def test_the_simulator_agrees_with_every_bundled_app() -> None:
     assert (code, err) == (0, "")
     assert re.search(r"^notes: \d\d+ names, 0 differ$", out, re.M)
     assert re.search(r"^system_events: \d{3} names, 0 differ$", out, re.M)
-    assert re.search(r"^standard_additions: \d+ names of an addition are not compared$", out, re.M)
+    assert re.search(
+        r"^standard_additions: \d+ names of Standard Additions are not compared$", out, re.M
+    )
 
 
 @pytest.mark.process

@@ -196,7 +196,7 @@ def test_anchors_are_found_between_other_lines_of_a_log(kept: Path) -> None:
     assert (list(anchors), others) == ([1], 2)
     status, lines = checked(kept)
     assert status == 0
-    assert f"2 lines of {kept} hold no anchor and were passed over." in lines
+    assert f"2 lines of {kept} have no anchor and were skipped." in lines
     kept.write_text("nothing\n")
     with pytest.raises(SetupError, match="holds no anchor"):
         run("verify", "--anchor", str(kept))
@@ -259,7 +259,11 @@ def test_one_place_elsewhere_is_asked_for(kept: Path) -> None:
     with pytest.raises(SetupError, match="cannot be written"):
         run("anchor", "--file", str(kept / "none" / "anchors"))
     (folder / store.FILE).chmod(0o644)
-    with pytest.raises(SetupError, match=r"^No anchor was made \(it is open to others\)\. Close"):
+    with pytest.raises(
+        SetupError,
+        match=r"^No anchor was made \(other users can write to it\)\."
+        " Close",
+    ):
         run("anchor", "--file", str(kept))
 
 

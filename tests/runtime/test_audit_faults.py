@@ -229,7 +229,7 @@ def test_a_newer_file_is_refused_with_the_way_out(folder: Path) -> None:
     connection.close()
     # Also for a server that had it open.
     for _ in range(2):
-        with pytest.raises(AuditError, match="a newer version of iac wrote it") as caught:
+        with pytest.raises(AuditError, match="a newer version of IAC wrote it") as caught:
             audit.intent(WRITE)
         assert "Use that version" in caught.value.suggestion
         audit.close()

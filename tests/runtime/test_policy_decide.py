@@ -71,7 +71,7 @@ def test_private_reads_run_for_the_apps_that_the_user_named() -> None:
     for name in ("com.apple.Notes", "notes", "com.apple.*"):
         assert actions(f"preset = 'private'\nreads = '{name}'") == ["allow", "ask", "ask"]
     found = judged(READ, "preset = 'private'\nreads = 'com.apple.mail'")
-    assert found.reasons == ("Notes is not under reads in policy.toml.",)
+    assert found.reasons == ("Notes is not in reads in policy.toml.",)
     assert not found.offers_always
     bare = CallFacts("list_apps")
     policy = parse_policy("preset = 'private'")

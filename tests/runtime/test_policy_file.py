@@ -109,10 +109,10 @@ WRONG = [
     ("prest = 'cautious'", 'line 1: there is no key "prest". Nearest: preset'),
     ("\n\npreset = 'cautios'", 'line 3: there is no preset "cautios". Nearest: cautious'),
     ("preset = 3", 'line 1: there is no preset "3".'),
-    ("read_only = 'yes'", "line 1: read_only wants true or false."),
-    ("rate_limit = 0", "line 1: rate_limit wants a number above 0 and below 1,000,000."),
-    ("rate_limit = true", "line 1: rate_limit wants a number above 0 and below 1,000,000."),
-    ("rate_limit = nan", "line 1: rate_limit wants a number above 0 and below 1,000,000."),
+    ("read_only = 'yes'", "line 1: read_only must be true or false."),
+    ("rate_limit = 0", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
+    ("rate_limit = true", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
+    ("rate_limit = nan", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
     (
         "[limits]\nreads_per_secnd = 3",
         'line 2: there is no key "reads_per_secnd". Nearest: reads_per_second',
@@ -126,11 +126,11 @@ WRONG = [
         "line 2: dangerous is dangerous_per_second now: write dangerous_per_second = 0.00556.",
     ),
     ("[limits]\ndangerous = 0", "line 2: dangerous wants a number above 0"),
-    ("limits = 3", "line 1: limits wants a table."),
-    ("launch = [3]", "line 1: launch wants a text, or a list of texts."),
-    ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is no bundle id, as in com.apple.Notes.'),
+    ("limits = 3", "line 1: limits must be a table."),
+    ("launch = [3]", "line 1: launch must be a text or a list of texts."),
+    ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is not a bundle id, such as com.apple.Notes.'),
     ("approvers = ['clint']", 'line 1: nobody called "clint" can ask. Nearest: client'),
-    ("[blocklist]\nadd = ['a b']", 'line 2: "a b" is no bundle id'),
+    ("[blocklist]\nadd = ['a b']", 'line 2: "a b" is not a bundle id'),
     (
         "[blocklist]\nremove = [\n  'com.apple.SecurityAgent',\n]",
         'line 2: "com.apple.SecurityAgent" stays on the blocklist',
@@ -142,7 +142,7 @@ WRONG = [
     ),
     ("[[deny]]\nwhy = 'x'", "line 1: this deny would hold for every call"),
     ("[[rule]]\nlevel = 'SAFE'", "line 1: this rule would hold for every call"),
-    ("[[rule]]\ntool = 'x'", "line 1: the rule sets no level."),
+    ("[[rule]]\ntool = 'x'", "line 1: the rule has no level."),
     (
         "[[rule]]\ntool = 'x'\nlevel = 'SAFE'\naccept = 'many-object'",
         'line 4: no such rule: "many-object". Nearest: many-objects',
@@ -153,8 +153,8 @@ WRONG = [
     ("[[allow]]\nlevel = 'DANGEROUS'", "line 2: DANGEROUS calls always require approval"),
     ("[[allow]]\ntool = ''", "line 2: tool wants a text"),
     ("[[ask]]\nargument = 3", "line 2: argument wants a table"),
-    ("[[ask]]\nargument = {a = [3]}", "a wants a text, or a list of texts."),
-    ("[[ask]]\ntool = 'x'\nwhy = 3", "line 3: why wants a text."),
+    ("[[ask]]\nargument = {a = [3]}", "a must be a text or a list of texts."),
+    ("[[ask]]\ntool = 'x'\nwhy = 3", "line 3: why must be a text."),
     ("deny = 'mail_*'", "line 1: write each deny under a line of its own: [[deny]]"),
     ("[deny]\ntool = 'x'", "write each deny under a line of its own: [[deny]]"),
     ("preset = 'a'\npreset = 'b'", "line 2: Cannot overwrite a value."),
@@ -357,7 +357,7 @@ def test_the_blocklist_goes_by_bundle_id_without_case() -> None:
     assert blocked("com.example.Bank", ["COM.example.*"]) is not None
     for nobody in ("", " ", "com apple", "../x", "a\nb", "é"):
         assert not is_identity(nobody)
-        unread = "an app whose identity could not be read"
+        unread = "an app that could not be identified"
         assert blocked(nobody) == Blocked("without identity", unread, True)
 
 

@@ -85,8 +85,8 @@ def deny(
             deny(
                 "MODIFY",
                 "blocklist entry without identity",
-                "It cannot be taken off the blocklist; do it by hand.",
-                "No tool writes to an app whose identity could not be read.",
+                "It cannot be removed from the blocklist; do it by hand.",
+                "No tool writes to an app that could not be identified.",
             ),
         ),
         (
@@ -167,9 +167,7 @@ def deny(
         (
             READ,
             "preset = 'private'",
-            Decision(
-                "ask", "SAFE", ("Notes is not under reads in policy.toml.",), "preset private"
-            ),
+            Decision("ask", "SAFE", ("Notes is not in reads in policy.toml.",), "preset private"),
         ),
         (
             also(LOOKS, ("", "")),
@@ -177,7 +175,7 @@ def deny(
             Decision(
                 "ask",
                 "SAFE",
-                ("What it reaches is not under reads in policy.toml.",),
+                ("What it reaches is not in reads in policy.toml.",),
                 "preset private",
             ),
         ),
@@ -236,7 +234,7 @@ def test_a_decision_says_who_why_and_what_to_do(
 
 
 def test_an_answer_that_is_remembered_is_named() -> None:
-    expected = Decision("allow", "MODIFY", ("You allowed it always: decision 1.",), "decision 1")
+    expected = Decision("allow", "MODIFY", ("You always allow it: decision 1.",), "decision 1")
     assert told(WRITE, remembered="decision 1") == expected
     assert decide(WRITE, parse_policy(""), settings_of()).action == "ask"
 
@@ -329,7 +327,7 @@ def test_reads_that_the_user_named_cover_all_that_is_reached() -> None:
     more = also(LOOKS, NOTES, MAIL)
     assert told(both, reads).action == "allow"
     assert told(more, reads).action == "ask"
-    assert told(more, reads).reasons == ("Notes, Mail is not under reads in policy.toml.",)
+    assert told(more, reads).reasons == ("Notes, Mail is not in reads in policy.toml.",)
     assert told(also(both, doubt="x"), reads).action == "ask"
     assert told(DELETE, f"{reads}\n[[rule]]\ntool = '*'\nlevel = 'SAFE'").action == "allow"
 

@@ -102,7 +102,7 @@ def test_json_says_the_same_as_toml(make: Make) -> None:
         ),
         ("[timeouts]\nmcp_timeout_ms = true", "must be a whole number from 0, not True."),
         ("[timeouts]\nmcp_timeout_ms = -1", "must be a whole number from 0, not -1."),
-        ("session_id = 'x'", "case.toml:1: session_id: 'x' is no UUID."),
+        ("session_id = 'x'", "case.toml:1: session_id: 'x' is not a UUID."),
         ("launch_timestamp = '2025-01-15T10:30:00'", "is no time with an offset"),
         ("launch_timestamp = 'soon'", "is no time with an offset"),
         ("working_directory = 'here'", "is no absolute path"),

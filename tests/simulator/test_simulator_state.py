@@ -45,7 +45,7 @@ D = 'const d = Application("Diary"); '
         ([], "diary: the world of an app must be a table."),
         (
             {"defaultJournal": {"ref": "a b"}},
-            "diary: defaultJournal: 'a b' is no reference to an object of a world.",
+            "diary: defaultJournal: 'a b' is not a reference to an object in a world.",
         ),
         (
             {"defaultJournal": {"ref": '["q'}},

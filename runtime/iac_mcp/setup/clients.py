@@ -205,7 +205,9 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
         if text is None or old is None:
             return "absent"
         if not is_ours(old):
-            raise NotMergedError(f'{path}: the server called "{name}" is another one; it stays.')
+            raise NotMergedError(
+                f'{path}: the server called "{name}" is a different server; it stays.'
+            )
         backup = find(_backup_of(found.path))
         earlier = None
         with suppress(UnicodeError):

@@ -124,7 +124,7 @@ def read(path: Path) -> tuple[dict[int, Anchor], int]:
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     if not anchors:
-        raise SetupError(f"{path} holds no anchor; iac-mcp audit anchor --file PATH writes one.")
+        raise SetupError(f"{path} has no anchor; iac-mcp audit anchor --file PATH writes one.")
     return anchors, others
 
 
