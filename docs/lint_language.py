@@ -31,10 +31,15 @@ _INSTEAD: Final = {
     re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE): use
     for pattern, use in _RULES["instead"].items()
 }
-_NAMES: Final = frozenset(_RULES["names"]["known"].split())
+_NAMES: Final = frozenset(f"{_RULES['names']['known']} {_RULES['names']['typed']}".split())
+_EXPLAINED: Final[dict[str, str]] = _RULES["names"]["explained"]
 _ABBREVIATION: Final = re.compile(r"\b[A-Z]{2,}s?\b")
 _END: Final = re.compile(r"(?<=[.?!])[\"”)*_]*\s+(?=[\"“(*_`]*[A-Z`0-9{…])")
+_SQL: Final = re.compile(r"\b(?:SELECT|WHERE|DELETE FROM|ORDER BY|UPDATE \w+ SET)\b")
+_COMMAND: Final = re.compile(r"(?:^|[\s/])(iac-(?:gen|mcp|scenario)) ([^|>#\n]*)")
+_LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 _SENTENCE: Final = re.compile(r"[A-Z`{][^\n]* [^\n]* [^\n]*[.?:]")
+_CODE: Final = ("code_inline", "fence", "code_block")
 _SAYS: Final = re.compile(
     r"(?:[a-z_]*(?:echo|fail|wrong|confirm|warning|problem|ok|note)|[A-Z]\w+)\Z"
 )
@@ -64,11 +69,60 @@ def split(where: str, text: str) -> Iterator[Sentence]:
 
 
 def of_page(page: Path) -> Iterator[Sentence]:
-    """Yield the sentences of a page: paragraphs, items and cells, without blocks of code."""
+    """Yield the sentences of a page: paragraphs, items and cells, without blocks of code.
+
+    A cell is a list of phrases, with semicolons between them.
+    """
+    cell = False
     for token in _tokens(page):
+        cell = token.type in ("td_open", "th_open") or (cell and token.type == "inline")
         if token.type == "inline" and token.map:
             text = "".join(_plain(child) for child in token.children or ())
-            yield from split(f"{page.relative_to(ROOT)}:{token.map[0] + 1}", text)
+            for part in text.split("; ") if cell else [text]:
+                yield from split(f"{page.relative_to(ROOT)}:{token.map[0] + 1}", part)
+
+
+def wrong_links(page: Path) -> Iterator[str]:
+    """Yield the links of a page that lead to no file, or to no heading of one."""
+    for link in _LINK.findall(re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)):
+        target, _, heading = link.partition("#")
+        file = page.parent / target if target else page
+        if "://" not in link and not (file.exists() and (not heading or heading in _slugs(file))):
+            yield f"{page.relative_to(ROOT)}: {link} leads nowhere"
+
+
+def _slugs(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+def wrong_commands(page: Path) -> Iterator[str]:
+    """Yield the commands and options in the code of a page that no program has."""
+    for token in _tokens(page):
+        pieces = [one for one in (*(token.children or ()), token) if one.type in _CODE]
+        for program, rest in (found for one in pieces for found in _COMMAND.findall(one.content)):
+            if wrong := _unknown(PROGRAMS[program], rest.split()):
+                yield f"{page.relative_to(ROOT)}: {program} {rest.strip()}: {wrong} is unknown"
+
+
+def _unknown(command: click.Command, words: list[str]) -> str:
+    """Return the first command or option of a line that does not exist."""
+    known = {"--help", "-h"}
+    while True:
+        known |= {opt for param in command.params for opt in (*param.opts, *param.secondary_opts)}
+        rest = [word for word in words if not word.startswith("-")]
+        if not isinstance(command, click.Group) or not rest or not rest[0].islower():
+            break
+        inner = command.get_command(click.Context(command), rest[0].rstrip(",.:;"))
+        if inner is None:
+            return rest[0]
+        words.remove(rest[0])
+        command = inner
+    own, _, passed = " ".join(words).partition(" -- ")
+    if passed and command.name == "install":
+        return _unknown(mcp, ["serve", *passed.split()])
+    options = [word.partition("=")[0] for word in own.split() if re.match(r"--[a-z]", word)]
+    return next((word for word in options if word.rstrip(",.") not in known), "")
 
 
 def _tokens(page: Path) -> list[Token]:
@@ -123,7 +177,8 @@ def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
     while waiting:
         node, told = waiting.pop()
         if isinstance(node, ast.expr) and (text := _text(node)):
-            if text.count(" ") > 2 and (told or _SENTENCE.fullmatch(text.strip())):
+            sentence = told or _SENTENCE.fullmatch(text.strip())
+            if text.count(" ") > 2 and sentence and not _SQL.search(text):
                 yield node.lineno, text
             continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -174,19 +229,28 @@ def faults(sentence: Sentence) -> Iterator[str]:
     for pattern, use in _INSTEAD.items():
         if found := pattern.search(plain):
             yield f'"{found.group()}": say {use}'
-    for name in sorted(set(_ABBREVIATION.findall(plain)) - _NAMES):
-        if name.rstrip("s") not in _NAMES:
+    for name in sorted({found.rstrip("s") for found in _ABBREVIATION.findall(plain)}):
+        if name not in _NAMES and name not in _EXPLAINED:
             yield f"{name} is explained nowhere (docs/language.toml)"
+
+
+def wrong() -> Iterator[str]:
+    """Yield everything that is wrong, a line each."""
+    for one in sentences():
+        for fault in faults(one):
+            yield f"{one.where}: {fault}: {one.text}"
+    for page in pages():
+        yield from wrong_links(page)
+        yield from wrong_commands(page)
+    for name, place in _EXPLAINED.items():
+        if name not in (ROOT / place).read_text("utf-8"):
+            yield f"docs/language.toml: {place} does not explain {name}"
 
 
 if __name__ == "__main__":
     if "--sentences" in sys.argv:
-        for one in sentences():
-            sys.stdout.write(f"{one.where}\t{one.text}\n")
-        sys.exit()
-    count = 0
-    for one in sentences():
-        for fault in faults(one):
-            count += 1
-            sys.stdout.write(f"{one.where}: {fault}: {one.text}\n")
-    sys.exit(f"{count} faults" if count else 0)
+        lines = [f"{one.where}\t{one.text}" for one in sentences()]
+    else:
+        lines = list(wrong())
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.exit(0 if "--sentences" in sys.argv else bool(lines))

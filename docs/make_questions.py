@@ -125,7 +125,8 @@ def questions() -> list[tuple[str, dict[str, Any], str]]:
 def page() -> str:
     """Return the page."""
     parts = [
-        "# Approval prompts\n\nForty calls on the simulated apps, each with the prompt that asks for your"
+        "# Approval prompts\n\nForty calls on the simulated apps, each with the prompt that asks"
+        " for your"
         " approval.\n`python docs/make_questions.py` writes this page.\n"
     ]
     for number, (tool, _, text) in enumerate(questions(), 1):

@@ -183,7 +183,8 @@ def _server() -> str:
         "## Tools of IAC itself",
         _table(heads, own),
         "## Tools for any app",
-        "`find_tools` finds them. To list them, use `--toolset` or `--pin` with the name of the set. See"
+        "`find_tools` finds them. To list them, use `--toolset` or `--pin` with the name of the"
+        " set. See"
         " [accessibility](../accessibility.md) and [scripts](../applescript.md).",
         *toolsets,
         "## Resources",
@@ -227,7 +228,8 @@ def _settings() -> str:
         "## Rules that raise a level",
         _table(("rule", "raises to", "the reason that you see"), rules),
         "## Clients",
-        "`form` is the file's format. `jsonc` allows comments and trailing commas, and IAC keeps them.",
+        "`form` is the file's format. `jsonc` allows comments and trailing commas, and IAC keeps"
+        " them.",
         _table(("client", "name", "key", "file (macOS, then others)", "form"), clients),
     )
 

@@ -253,7 +253,7 @@ def lower_recipe(
     """Return the tool of `recipe`, or one line that says what is wrong with it."""
     base = next((tool for tool in tools if tool.function.rstrip("_") == recipe.tool), None)
     if base is None:
-        return f"recipe {recipe.name} rests on {recipe.tool}, which is no tool of this app"
+        return f"recipe {recipe.name} rests on {recipe.tool}, which is not a tool of this app"
     known = {parameter.key: parameter for parameter in base.parameters}
     strange = recipe.bind.keys() - known.keys()
     if strange:

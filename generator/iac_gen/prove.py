@@ -85,7 +85,7 @@ def prove_source(source: str) -> Iterator[str]:
     tree.body = [one for one in tree.body if not _is_object_door(one)]
     for statement in tree.body:
         if not isinstance(statement, _STATEMENTS) and not _is_docstring(statement):
-            yield f"line {statement.lineno}: {type(statement).__name__} is no part of a module"
+            yield f"line {statement.lineno}: {type(statement).__name__} does not belong in a module"
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         if not isinstance(node, _NODES):
@@ -106,7 +106,7 @@ def prove_source(source: str) -> Iterator[str]:
         elif isinstance(node, ast.FunctionDef):
             yield from _prove_function(node)
         elif isinstance(node, ast.Name) and not node.id.isascii():
-            yield f"line {line}: {node.id!r} is no ASCII name"
+            yield f"line {line}: {node.id!r} is not an ASCII name"
 
 
 def _is_object_door(statement: ast.stmt) -> bool:
@@ -130,7 +130,7 @@ def prove_classes(source: str) -> Iterator[str]:
         return
     for statement in tree.body:
         if not isinstance(statement, _OBJECT_STATEMENTS) and not _is_docstring(statement):
-            yield f"line {statement.lineno}: {type(statement).__name__} is no part of a module"
+            yield f"line {statement.lineno}: {type(statement).__name__} does not belong in a module"
     shapes = {
         id(node)
         for block in ast.walk(tree)
@@ -163,7 +163,7 @@ def prove_classes(source: str) -> Iterator[str]:
             if node.decorator_list or kinds not in ([ast.Expr, ast.Return], [ast.Expr] * 2):
                 yield f"line {line}: {node.name} must be a docstring and one call"
         elif isinstance(node, ast.Name) and not node.id.isascii():
-            yield f"line {line}: {node.id!r} is no ASCII name"
+            yield f"line {line}: {node.id!r} is not an ASCII name"
 
 
 def _prove_header(source: str, templates: str) -> Iterator[str]:

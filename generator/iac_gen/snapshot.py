@@ -190,7 +190,7 @@ def _checked(source: model.Source, path: Path, as_written: bool) -> LoadedDictio
         report("name", "names no app; it gets the name of the file")
         name = path.stem
     if _STEM.fullmatch(stem) is None:
-        report("name", f"the stem {on_one_line(ascii(stem), 80)} is no file's name")
+        report("name", f"the stem {on_one_line(ascii(stem), 80)} is not a file name")
         stem = path.stem
     source = replace(source, name=name, stem=stem, version=version)
     if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
@@ -280,5 +280,5 @@ def _value(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and hasattr(hint, "__dataclass_fields__"):
         return _build(hint, value)
     if not isinstance(value, hint):
-        raise TypeError(f"{value!r} is no {hint.__name__}")
+        raise TypeError(f"{value!r} is not a {hint.__name__}")
     return value

@@ -118,7 +118,7 @@ def told(diagnostics: str, program: str, used: Used) -> list[str]:
         unknown = [word for word in _words(text) if not {word, "[", "."} & {*known, *word}]
         meant = next((word for word in unknown if nearest(word, known)), "")
         if "Literal[" in said and meant:
-            return f'"{meant}" is no name here. {near_text(meant, known)}'
+            return f'"{meant}" is not a name here. {near_text(meant, known)}'
         for needless in ("`", "bound method ", "<module '", "'>"):
             said = said.replace(needless, "")
         return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"

@@ -127,7 +127,7 @@ def _by_mode(request: PermissionRequest, permissions: PermissionRules) -> Permis
     if request.reads:
         return PermissionDecision("allow", "it only reads")
     if mode == "plan" and request.tool == "ExitPlanMode":
-        return _asking(permissions, "a plan wants to be approved")
+        return _asking(permissions, "a plan requires approval")
     if mode == "plan":
         return PermissionDecision("deny", "in the mode plan nothing is changed")
     moves = request.tool == "Bash" and _stays_inside(request, MOVERS)

@@ -261,7 +261,7 @@ def _moment(value: Any) -> datetime:
     try:
         return instant(str(text))
     except ValueError:
-        raise StateError(f"@now: {text!r} is no date; write 2026-01-31T09:00:00Z.") from None
+        raise StateError(f"@now: {text!r} is not a date; write 2026-01-31T09:00:00Z.") from None
 
 
 def _nameless(key: str, world: Any) -> Tables:

@@ -193,7 +193,7 @@ def _mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
     except StateError as error:
         raise StateError(f"{tables.key}: {place}: {error}") from None
     except ValueError:
-        wrong = f"{content!r} is no date; write 2026-01-31T09:00:00Z."
+        wrong = f"{content!r} is not a date; write 2026-01-31T09:00:00Z."
         raise StateError(f"{tables.key}: {place}: {wrong}") from None
 
 

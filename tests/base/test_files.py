@@ -203,9 +203,9 @@ def test_a_file_of_the_users_is_found_replaced_and_removed(tmp_path: Path) -> No
     replace(again, b"two")
     assert (path.read_bytes(), mode(path)) == (b"two", 0o640)
     for late in (found, again):
-        with pytest.raises(SetupError, match=f"{path} was changed just now"):
+        with pytest.raises(SetupError, match=f"{path} was just changed"):
             replace(late, b"three")
-        with pytest.raises(SetupError, match=f"{path} was changed just now"):
+        with pytest.raises(SetupError, match=f"{path} was just changed"):
             remove(late)
     assert path.read_bytes() == b"two"
     remove(find(path))
@@ -273,7 +273,11 @@ def test_another_users_file_is_neither_changed_nor_trusted(
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     for use, says in (
         (find, f"{path} belongs to another user, so it was not changed."),
-        (private_file, f"{path} cannot be used: it belongs to another user. {MOVE} or own it."),
+        (
+            private_file,
+            f"{path} cannot be used: it belongs to another user. {MOVE} or make"
+            f" yourself its owner.",
+        ),
     ):
         with pytest.raises(SetupError) as found:
             use(path)

@@ -171,7 +171,7 @@ def test_a_damaged_file_is_kept_with_a_date_and_begun_anew(
     assert (path.parent / name).read_bytes() == torn
     assert name.startswith("notes.db.damaged-2")
     assert [row.getMessage() for row in caplog.records if row.levelno == logging.WARNING] == [
-        f"{path} is damaged: it is kept as {name}, and a new one is begun"
+        f"{path} is damaged: it is kept as {name}, and a new one is started"
     ]
     fill(path, 5)
     assert count(path) == 5

@@ -234,7 +234,7 @@ def test_a_policy_with_a_mistake_is_a_problem(place: Surroundings, tmp_path: Pat
         ("/nowhere/bin/iac-mcp", "problem", "is not there"),
         (sys.executable, "ok", "Claude Desktop starts"),
         ("/bin/sh", "warning", "not the Python of this command"),
-        ("{tmp}/python3", "problem", "is no Python that can be started"),
+        ("{tmp}/python3", "problem", "is not a Python that can start"),
     ],
 )
 def test_a_client_must_point_at_a_python_that_is_there(

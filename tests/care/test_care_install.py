@@ -214,7 +214,7 @@ def test_a_change_by_another_program_meanwhile_is_noticed(tmp_path: Path) -> Non
     path.write_text("{}")
     found = find(path)
     path.write_text('{"newer": 1}')
-    with pytest.raises(SetupError, match="changed just now"):
+    with pytest.raises(SetupError, match="just changed"):
         replace(found, b"ours")
     assert path.read_text() == '{"newer": 1}'
     assert list(tmp_path.glob(".*")) == []
@@ -319,8 +319,8 @@ def test_a_shim_is_resolved_to_the_python_behind_it(run, desktop: Path, tmp_path
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("exit 3", "no Python that can be started"),
-        ("echo nonsense", "no Python that can be started"),
+        ("exit 3", "not a Python that can start"),
+        ("echo nonsense", "not a Python that can start"),
         ("""echo '["/x", [3, 9, 6], false, "/", "/x"]'""", "is Python 3.9"),
         ("""echo '["/x", [3, 12, 1], false, "/", "/x"]'""", "IAC is not installed in"),
     ],

@@ -132,7 +132,7 @@ def test_a_damaged_backup_is_as_good_as_none() -> None:
         ('{"a": 1, // words\n}', "line 1 column 10"),
         ('{"a": 1,}', "line 1"),
         ("[]", "no object"),
-        ('{"mcpServers": []}', '"mcpServers" is no object'),
+        ('{"mcpServers": []}', '"mcpServers" is not an object'),
         ('{"a": NaN}', "NaN is not JSON"),
         ('{"a": 1} {"b": 2}', "extra data"),
         ('{"a":' * 100_000, "nested too deep"),

@@ -65,9 +65,9 @@ ADDED = {
     "global x": "Global is not allowed",
     "raise x": "Raise is not allowed",
     "(x := 1)": "NamedExpr is not allowed",
-    "App('com.example.Other', 'Other')": "Expr is no part of a module",
+    "App('com.example.Other', 'Other')": "Expr does not belong in a module",
     "pass": "Pass",
-    "\u0456 = 1": "is no ASCII name",
+    "\u0456 = 1": "is not an ASCII name",
     "x = (": "does not parse",
     "x = '\0'": "does not parse",
 }
@@ -147,7 +147,7 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     (schema(**{"": {"type": "string"}}), "has the key ''"),
     (schema(a={"type": "array", "items": {"type": "string"}, "minItems": -1}), "no JSON Schema"),
     (schema(a={"type": "string", "description": 7}), "a has a description that is not text"),
-    ({**schema(), "required": "a"}, "is no JSON Schema"),
+    ({**schema(), "required": "a"}, "is not JSON Schema"),
 )
 
 

@@ -31,9 +31,12 @@ COMMAND = '[[command]]\nname = "reread"\nwhy = "x"\n'
         (f"{COMMAND}level = 3", "[[command]] has level = 3; it takes a text"),
         (f'{COMMAND}direct = "the entry"', "[[command]] names 'the entry', which is no name"),
         (COMMAND.replace('"x"', "[]"), "[[command]] has why = []; it takes a text"),
-        (COMMAND.replace("[[command]]", "[command]"), "command is no list of tables; write [[co"),
-        ("command = 3", "command is no list of tables; write [[command]]"),
-        ("command = [3]", "command is no list of tables; write [[command]]"),
+        (
+            COMMAND.replace("[[command]]", "[command]"),
+            "command is not a list of tables; write [[co",
+        ),
+        ("command = 3", "command is not a list of tables; write [[command]]"),
+        ("command = [3]", "command is not a list of tables; write [[command]]"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_told_in_one_line(

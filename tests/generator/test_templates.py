@@ -101,7 +101,7 @@ def test_templates_of_a_team_are_named_in_the_report_and_in_the_header(
             "'mine' did not come through literal(), identifier() or prose()",
         ),
         ("module.py.jinja", "{{ mend }}", "{% mine %}", "unknown tag 'mine'"),
-        ("module.py.jinja", "__all__ =", "__all__ = (", "give no Python"),
+        ("module.py.jinja", "__all__ =", "__all__ = (", "do not give Python"),
         ("schemas.py.jinja", "Schema(", "print(", "a call of anything but the contract"),
     ],
 )
@@ -151,7 +151,7 @@ def test_what_black_made_is_kept_by_its_content(
     assert render_module(made, keep=tmp_path) == text
     (kept,) = tmp_path.iterdir()
     kept.write_text(f"{kept.read_text()}import os\n")
-    assert "Import is no part of a module" in str(
+    assert "Import does not belong in a module" in str(
         prove(made, render_module(made, keep=tmp_path))[0]
     )
     monkeypatch.undo()

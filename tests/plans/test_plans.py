@@ -96,7 +96,7 @@ calendar.set(event, properties={"location": "Garden"})
 calendar.get(event, properties=["summary", "location"])
 """)
     assert said == {"summary": "Tea", "location": "Garden"}
-    with pytest.raises(InvalidParameterError, match="names an object by its place"):
+    with pytest.raises(InvalidParameterError, match="names an object by its position"):
         desk.plan('made = reminders.make("list")\nreminders.move("reminders[0]", to=made)')
 
 
@@ -171,7 +171,7 @@ def test_limits_end_a_program(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("iac_plans.rehearse.CALLS", 5)
     with pytest.raises(ToolError, match="at most 5 calls"):
         desk.ask("run_plan", program="for i in range(6):\n    notes.make_note(str(i))")
-    with pytest.raises(ToolError, match="is text, numbers"):
+    with pytest.raises(ToolError, match="can return text, numbers"):
         desk.ask("run_plan", program="10**400")
 
 

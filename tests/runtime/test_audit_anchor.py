@@ -248,13 +248,13 @@ def test_the_systems_log_gets_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_place_elsewhere_is_asked_for(kept: Path) -> None:
-    with pytest.raises(SetupError, match="There is no audit in"):
+    with pytest.raises(SetupError, match="There is no audit log in"):
         run("anchor", "--file", str(kept))
     folder = record()
     for options in ((), ("--syslog", "--file", str(kept)), ("--syslog", "--", "cat")):
         with pytest.raises(click.UsageError, match="Say where"):
             run("anchor", *options)
-    with pytest.raises(click.UsageError, match="take another"):
+    with pytest.raises(click.UsageError, match="choose another"):
         run("anchor", "--file", str(folder / "anchors"))
     with pytest.raises(SetupError, match="cannot be written"):
         run("anchor", "--file", str(kept / "none" / "anchors"))

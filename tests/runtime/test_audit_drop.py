@@ -117,7 +117,7 @@ def test_a_program_that_writes_meanwhile_is_not_refused(
         here = drop(folder, NOW, before="1999-02000").rows
     except SetupError as error:
         # Of two who drop at once one may be the later.
-        assert "Another program drops rows" in str(error)
+        assert "Another program is dropping rows" in str(error)
     there = int(other.communicate()[0] or 0)
     stop.set()
     thread.join()

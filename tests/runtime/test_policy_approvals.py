@@ -72,13 +72,13 @@ def refusal(store: ApprovalStore, token: str, facts: CallFacts, **more: Any) -> 
 def test_a_token_is_good_for_its_call_once(store: ApprovalStore) -> None:
     token = token_for(store, DELETE)
     assert redeem(store, token, DELETE, decided(DELETE)).level == "DANGEROUS"
-    assert "used already" in refusal(store, token, DELETE)
+    assert "already used" in refusal(store, token, DELETE)
 
 
 def test_a_token_is_good_once_across_processes(store: ApprovalStore, folder: Path) -> None:
     token = token_for(store, DELETE)
     redeem(ApprovalStore(folder), token, DELETE, decided(DELETE))
-    assert "used already" in refusal(ApprovalStore(folder), token, DELETE)
+    assert "already used" in refusal(ApprovalStore(folder), token, DELETE)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_token_is_good_for_no_other_call_and_is_used_up_by_it(
 ) -> None:
     token = token_for(store, WRITE)
     assert "for another call" in refusal(store, token, other)
-    assert "used already" in refusal(store, token, WRITE)
+    assert "already used" in refusal(store, token, WRITE)
 
 
 def test_a_token_is_no_good_for_a_level_that_was_not_shown(store: ApprovalStore) -> None:
@@ -120,7 +120,7 @@ def test_a_token_of_another_key_is_not_ours(store: ApprovalStore, tmp_path: Path
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     foreign = token_for(ApprovalStore(elsewhere), WRITE)
-    assert "not given by this program" in refusal(store, foreign, WRITE)
+    assert "not come from this program" in refusal(store, foreign, WRITE)
 
 
 def test_a_token_that_was_touched_is_not_ours(store: ApprovalStore) -> None:

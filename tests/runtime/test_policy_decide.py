@@ -222,7 +222,7 @@ def test_nothing_writes_to_an_app_of_the_blocklist() -> None:
     for identity in ("", "com apple notes", "com.apple.securityAgent"):
         found = judged_on(WRITE, identity)
         assert found.action == "deny"
-        assert "cannot be taken off" in found.suggestion
+        assert "cannot be removed from the blocklist" in found.suggestion
         assert judged_on(READ, identity).action == "allow"
     assert judged_on(WRITE, "local.notes").action == "ask"
 

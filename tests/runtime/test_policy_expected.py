@@ -114,7 +114,7 @@ def test_a_file_that_is_not_right_is_told_with_its_line(
     assert "gone.toml cannot be read: No such file" in capsys.readouterr().err
     file.write_bytes(b"\xff")
     assert main(["policy", "test", str(file)]) == 2
-    assert "is no UTF-8" in capsys.readouterr().err
+    assert "is not UTF-8" in capsys.readouterr().err
 
 
 def test_explain_says_of_each_rule_why_it_does_not_hold(

@@ -125,7 +125,7 @@ WRONG = [
         "[limits]\ndangerous = 20",
         "line 2: dangerous is dangerous_per_second now: write dangerous_per_second = 0.00556.",
     ),
-    ("[limits]\ndangerous = 0", "line 2: dangerous wants a number above 0"),
+    ("[limits]\ndangerous = 0", "line 2: dangerous must be a number above 0"),
     ("limits = 3", "line 1: limits must be a table."),
     ("launch = [3]", "line 1: launch must be a text or a list of texts."),
     ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is not a bundle id, such as com.apple.Notes.'),
@@ -151,7 +151,7 @@ WRONG = [
     ("[[deny]]\ntool = 'x'\n[[deny]]\n# no\ntol = 'y'", 'line 5: there is no key "tol".'),
     ("[[ask]]\ntool='x'\nlevel = 'DANGER'", 'line 3: there is no level "DANGER". Nearest:'),
     ("[[allow]]\nlevel = 'DANGEROUS'", "line 2: DANGEROUS calls always require approval"),
-    ("[[allow]]\ntool = ''", "line 2: tool wants a text"),
+    ("[[allow]]\ntool = ''", "line 2: tool must be a text"),
     ("[[ask]]\nargument = 3", "line 2: argument wants a table"),
     ("[[ask]]\nargument = {a = [3]}", "a must be a text or a list of texts."),
     ("[[ask]]\ntool = 'x'\nwhy = 3", "line 3: why must be a text."),
@@ -233,7 +233,7 @@ def test_the_file_lies_where_the_platform_or_iac_data_says(
 
 def test_without_a_file_the_defaults_hold_but_a_chosen_one_must_be_there(tmp_path: Path) -> None:
     assert load_policy() == Policy()
-    with pytest.raises(SetupError, match=r"is not there; make it with: iac-mcp policy edit"):
+    with pytest.raises(SetupError, match=r"does not exist; create it with: iac-mcp policy edit"):
         load_policy(tmp_path / "none.toml")
 
 
@@ -243,7 +243,7 @@ def test_a_file_that_others_can_write_is_not_read(tmp_path: Path) -> None:
     path.chmod(0o600)
     assert load_policy(path).preset == "trusted"
     path.chmod(0o666)
-    with pytest.raises(SetupError, match="can be written by others"):
+    with pytest.raises(SetupError, match="can be written by other users"):
         load_policy(path)
 
 
@@ -253,7 +253,7 @@ def test_a_file_that_cannot_be_read_is_an_error_and_no_default(
     path = tmp_path / "policy.toml"
     path.write_bytes(b"a = 1\nb = '\xff'\n")
     path.chmod(0o600)
-    with pytest.raises(SetupError, match="line 2: this is no UTF-8"):
+    with pytest.raises(SetupError, match="line 2: this is not UTF-8"):
         load_policy(path)
     with pytest.raises(SetupError, match="is no file"):
         load_policy(tmp_path)

@@ -110,7 +110,7 @@ def deny(
                     " and policy.toml line 1 denies some.",
                 ),
                 "policy.toml line 1",
-                suggestion="Use the tools of the app that is meant, or name the app in plain"
+                suggestion="Use the tools of that app that is meant, or name the app in plain"
                 " words.",
             ),
         ),
@@ -243,7 +243,7 @@ def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
     facts = known(also(SCRIPT, doubt="x"), ways=())
     found = told(facts, "[[deny]]\napp = 'Mail'")
     assert (found.action, found.requires_prompt) == ("deny", True)
-    assert found.suggestion.startswith("Use the tools of the app")
+    assert found.suggestion.startswith("Use the tools of that app")
     assert len(found.reasons) == 2
 
 

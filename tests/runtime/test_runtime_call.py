@@ -56,7 +56,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
             ['"x" is no property of entry'],
         ),
         ("diary_search", {"text": "x", "since": "soon"}, ["since", "no date"]),
-        ("diary_export", {"to": "here.txt"}, ["no absolute path"]),
+        ("diary_export", {"to": "here.txt"}, ["not an absolute path"]),
         ("app_quit", {"app": "Dairy"}, ['There is no app "Dairy"', "Nearest: Diary."]),
         ("app_quit", {}, ["Missing required argument: app"]),
     ],
@@ -132,5 +132,5 @@ def test_a_mere_name_is_answered_with_the_way_to_write_it(gate: Gate) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_what_is_no_finite_number_is_said_to_be_none(value: float) -> None:
-    with pytest.raises(InvalidParameterError, match=r"^sizes\[1\] is no finite number\."):
+    with pytest.raises(InvalidParameterError, match=r"^sizes\[1\] is not a finite number\."):
         check_arguments({"sizes": [1, value]}, {"properties": {"sizes": {"type": "array"}}})

@@ -295,7 +295,7 @@ def test_deny_wins_over_ask_and_ask_over_allow() -> None:
 def test_rules_that_are_none() -> None:
     assert rule_fault("Bash(git *)") is None
     assert rule_fault("mcp__a__b*") is None
-    assert "is no rule" in str(rule_fault("Bash(git"))
+    assert "is not a rule" in str(rule_fault("Bash(git"))
 
 
 @pytest.mark.usefixtures("confinement")

@@ -15,6 +15,7 @@ import click
 from iac_base.text import escaped
 from iac_mcp.cli.common import NAME, TOOLS
 from iac_mcp.cli.setup import here, remove_all
+from iac_mcp.cli.upgrade import record
 from iac_mcp.setup import interpreter
 from iac_mcp.setup.clients import (
     CLIENTS,
@@ -88,6 +89,7 @@ def install(
     else:
         saved = f" Old file: {done.backup}." if done.backup else ""
         click.echo(f'{chosen.name} has the server "{name}": {path}.{saved}')
+    record()
     if done.kept:
         click.echo(f"Kept options: {escaped(' '.join(done.kept))}.")
     _warn(found)

@@ -63,6 +63,7 @@ _LATER: Final = {
     "setup": "setup",
     "status": "doctor",
     "uninstall": "install",
+    "upgrade": "upgrade",
 }
 """Commands with a module of their own, imported when they are asked for."""
 

@@ -19,6 +19,7 @@ from iac_base.errors import IacError, SetupError
 from iac_base.files import config_file, data_folder
 from iac_mcp.cli.common import NAME, print_json
 from iac_mcp.cli.doctor import tell
+from iac_mcp.cli.upgrade import record
 from iac_mcp.setup import checks
 from iac_mcp.setup.clients import CLIENTS, Client, Launch, entries, install, is_ours, place
 from iac_mcp.setup.clients import uninstall as take_out
@@ -71,6 +72,8 @@ def setup(keys: tuple[str, ...], yes: bool, as_json: bool, name: str) -> int:
         if not as_json:
             tell(finding)
     problems = any(finding.state == "problem" for finding in found)
+    if not problems:
+        record()
     ask = [] if problems else _requests()
     if as_json:
         steps = [finding.facts() for finding in found]
@@ -119,7 +122,12 @@ def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
         for check in ("python", "sdk"):
             yield from (row._replace(check=check) for row in checks.CHECKS[check](around))
         if around.is_mac:
-            yield _built()._replace(check="build")
+            from rich.console import Console
+
+            # Nothing of it is shown where standard error is no terminal.
+            with Console(stderr=True).status("Building tools for your apps"):
+                built = _built()
+            yield built._replace(check="build")
         for row in checks.tools(around):
             yield row._replace(check="tools")
         found = examine()
@@ -172,7 +180,7 @@ def _permitted(chosen: Sequence[Client], around: Surroundings) -> Iterator[Docto
     """Have macOS ask for each running app, in the name of this terminal; say what the rest do."""
     for client in chosen:
         if not client.terminal:
-            says = f"macOS asks once an app, at its first call: {client.name} wants to control it."
+            says = f"macOS asks once per app, at the first call: {client.name} wants to control it."
             yield ok(says)
     if not any(client.terminal for client in chosen):
         return

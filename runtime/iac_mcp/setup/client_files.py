@@ -239,7 +239,7 @@ def _document(text: str) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(text)
     except (TOMLKitError, RecursionError, ValueError) as error:
-        raise NotJsonError(str(error) or "it is no TOML") from None
+        raise NotJsonError(str(error) or "it is not TOML") from None
 
 
 def entry_of(text: str, root: str, name: str, form: Form = "json") -> Any:

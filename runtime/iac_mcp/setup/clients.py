@@ -277,7 +277,7 @@ def serve_options(old: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _refused(path: Path, error: Exception, words: str) -> NotMergedError:
-    reason = "it is no UTF-8" if isinstance(error, UnicodeError) else str(error)
+    reason = "it is not UTF-8" if isinstance(error, UnicodeError) else str(error)
     way = "paste this into it" if words else "take the entry out by hand"
     return NotMergedError(
         f"{path} cannot be changed safely ({reason}), so it is as it was; {way}.", words

@@ -25,7 +25,7 @@ _STALE: Final = "stale"
 _CHANGED: Final = "changed"
 """The same where a list did not hold still while it was read."""
 
-_LOST_BYTES: Final = "the answer held bytes that are no text; they are shown as �"
+_LOST_BYTES: Final = "the answer has bytes that are not text; they are shown as �"
 _SCRIPT_ERROR: Final = -2700
 _LINE: Final = re.compile(
     r"(?:(?P<start>\d+):(?P<end>\d+): )?(?:execution|syntax) error: (?P<text>.*) "

@@ -212,7 +212,7 @@ class _Walker:
                 )
             return here.then(ById(argument), here.classes)
         wanted = {"at": "a whole number", "byName": "a text", "byId": "a text or a whole number"}
-        raise InvalidParameterError(f"{part.how}(…) after {here.text} wants {wanted[part.how]}.")
+        raise InvalidParameterError(f"{part.how}(…) after {here.text} needs {wanted[part.how]}.")
 
     def _name(self, here: Reference, name: str, following: Part | None) -> Reference:
         word = fold(name)

@@ -169,7 +169,7 @@ def unknown_name(
         )
     owner = " or ".join(classes[:3])
     return InvalidParameterError(
-        f"{tables.key}: {quoted(name)} is no {what} of {owner}.",
+        f"{tables.key}: {quoted(name)} is not a {what} of {owner}.",
         said=name,
         known=_known_names(classes, tables, what),
     )

@@ -221,7 +221,9 @@ class ValueReader:
         found = enumerator_term(text, rows)
         if found is None:
             raise InvalidParameterError(
-                f"{where}: {quoted(text)} is no {name}.", said=text, known=[row[0] for row in rows]
+                f"{where}: {quoted(text)} is not a {name}.",
+                said=text,
+                known=[row[0] for row in rows],
             )
         return found
 
@@ -371,7 +373,7 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
 
 
 def _wrong(value: Any, wanted: str, where: str) -> InvalidParameterError:
-    return InvalidParameterError(f"{where} wants {wanted}, not {quoted(str(value))}.")
+    return InvalidParameterError(f"{where} must be {wanted}, not {quoted(str(value))}.")
 
 
 _Read: TypeAlias = Callable[[ValueReader, Any, str, int], Value]

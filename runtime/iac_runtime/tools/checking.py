@@ -286,11 +286,11 @@ def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
             f"{where}: {shown} is not allowed.", said=str(value), known=wanted
         )
     if problem.validator == "type":
-        raise InvalidParameterError(f"{where} wants {_type_name(wanted)}, not {shown}.")
+        raise InvalidParameterError(f"{where} must be {_type_name(wanted)}, not {shown}.")
     if problem.validator == "anyOf":
         names = [_type_name(part.get("type")) for part in wanted if part.get("type")]
         raise InvalidParameterError(
-            f"{where} wants {' or '.join(dict.fromkeys(names))}, not {shown}."
+            f"{where} must be {' or '.join(dict.fromkeys(names))}, not {shown}."
         )
     if problem.validator == "additionalProperties" and isinstance(value, Mapping):
         known = list(problem.schema.get("properties", ()))
