@@ -56,8 +56,8 @@ ACTING: Final = (
     ),
     Tool(
         "type_text",
-        "Put a text in behind what an element holds, exactly or not at all: by its text interface,"
-        " by paste with the clipboard given back, or by keys.",
+        "Add text at the end of an element, exactly or not at all: by its text interface, by a"
+        " paste that restores the clipboard, or by keys.",
         object_of(
             {
                 "app": APP,

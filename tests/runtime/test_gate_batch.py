@@ -128,7 +128,7 @@ def test_a_no_runs_none() -> None:
 def test_a_wrong_call_refuses_all_before_anything_is_sent_and_is_named() -> None:
     desk = Desk("preset = 'trusted'")
     for wrong in ({"nam": "x"}, {}):
-        with pytest.raises(ToolError, match=r"Call 2 of 3: .* None of them was sent\."):
+        with pytest.raises(ToolError, match=r"Call 2 of 3: .* None was sent\."):
             desk.call(MAKE, [{"name": "a"}, wrong, {"name": "c"}])
     assert len(desk.names) == 6
 

@@ -108,7 +108,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
                 " modification date 2026-02-25 18:00",
                 'Arguments: to = the folder "Work".',
-                "Reason: MODIFY calls are asked about by preset cautious.",
+                "Reason: MODIFY calls require approval (preset cautious).",
                 "Can it be undone? Yes, for a week: it can be moved back.",
             ],
         ),
@@ -174,7 +174,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
             [
                 'Claude wants to close the tab "Example Domain" in Safari.',
                 '  tab "Example Domain", URL "https://example.com/"',
-                "Reason: MODIFY calls are asked about by preset cautious.",
+                "Reason: MODIFY calls require approval (preset cautious).",
                 "Can it be undone? Yes: it can be opened again.",
             ],
         ),
@@ -184,7 +184,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
             [
                 'Claude wants to change the calendar "Home" in Calendar.',
                 'It sets name to "House".',
-                "Reason: MODIFY calls are asked about by preset cautious.",
+                "Reason: MODIFY calls require approval (preset cautious).",
                 "Can it be undone? Yes, for a week: the old values are kept and can be restored.",
             ],
         ),

@@ -235,7 +235,7 @@ def test_resume_lets_questions_be_asked_again(capsys: pytest.CaptureFixture[str]
     for command in ("status", "doctor"):
         main([command])
         out = capsys.readouterr().out
-        assert re.search(r"No question of Claude is asked until 20[-0-9]+ [:0-9]+", out)
+        assert re.search(r"Claude cannot show approval prompts until 20[-0-9]+ [:0-9]+", out)
         assert "iac-mcp policy resume" in out
     main(["status", "--json"])
     (row,) = json.loads(capsys.readouterr().out)["paused"]

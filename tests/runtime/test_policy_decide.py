@@ -143,7 +143,7 @@ def test_escalation_raises_the_users_level_too_unless_he_accepts_that_rule() -> 
     rule = "[[rule]]\ntool = 'finder_move'\nlevel = 'SAFE'\n"
     found = judged(call, rule)
     assert (found.level, found.rules) == ("DANGEROUS", ("replacing",))
-    assert found.reasons[1] == "What is there would be replaced (replacing). [replacing]"
+    assert found.reasons[1] == "It would replace something (replacing). [replacing]"
     assert judged(call, rule + "accept = 'replacing'").level == "SAFE"
 
 

@@ -100,7 +100,7 @@ def test_what_does_not_is_told_and_ends_with_1(
         ("[[expect]]\narguments = 3", "line 2: arguments must be a table."),
         ("expect = 3", "line 1: write each one under a separate line: [[expect]]"),
         ("expect = [", "e.toml line 1: "),
-        ("policy = 'gone.toml'", "gone.toml is not there"),
+        ("policy = 'gone.toml'", "gone.toml does not exist"),
     ],
 )
 def test_a_file_that_is_not_right_is_told_with_its_line(

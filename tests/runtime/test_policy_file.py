@@ -133,9 +133,9 @@ WRONG = [
     ("[blocklist]\nadd = ['a b']", 'line 2: "a b" is not a bundle id'),
     (
         "[blocklist]\nremove = [\n  'com.apple.SecurityAgent',\n]",
-        'line 2: "com.apple.SecurityAgent" stays on the blocklist',
+        'line 2: "com.apple.SecurityAgent" must stay on the blocklist',
     ),
-    ("[blocklist]\nremove = ['iac*']", '"iac*" stays on the blocklist'),
+    ("[blocklist]\nremove = ['iac*']", '"iac*" must stay on the blocklist'),
     (
         "[blocklist]\nremove = ['com.apple.Termnal']",
         'line 2: "com.apple.Termnal" is not on the blocklist. Nearest: com.apple.Terminal',
@@ -152,11 +152,11 @@ WRONG = [
     ("[[ask]]\ntool='x'\nlevel = 'DANGER'", 'line 3: there is no level "DANGER". Nearest:'),
     ("[[allow]]\nlevel = 'DANGEROUS'", "line 2: DANGEROUS calls always require approval"),
     ("[[allow]]\ntool = ''", "line 2: tool must be a text"),
-    ("[[ask]]\nargument = 3", "line 2: argument wants a table"),
+    ("[[ask]]\nargument = 3", "line 2: argument must be a table"),
     ("[[ask]]\nargument = {a = [3]}", "a must be a text or a list of texts."),
     ("[[ask]]\ntool = 'x'\nwhy = 3", "line 3: why must be a text."),
-    ("deny = 'mail_*'", "line 1: write each deny under a line of its own: [[deny]]"),
-    ("[deny]\ntool = 'x'", "write each deny under a line of its own: [[deny]]"),
+    ("deny = 'mail_*'", "line 1: write each deny under a separate line: [[deny]]"),
+    ("[deny]\ntool = 'x'", "write each deny under a separate line: [[deny]]"),
     ("preset = 'a'\npreset = 'b'", "line 2: Cannot overwrite a value."),
     ("a = 1\nb = [", "line 2: "),
     ("x = " + "[" * 3000, "line 1: "),
@@ -255,7 +255,7 @@ def test_a_file_that_cannot_be_read_is_an_error_and_no_default(
     path.chmod(0o600)
     with pytest.raises(SetupError, match="line 2: this is not UTF-8"):
         load_policy(path)
-    with pytest.raises(SetupError, match="is no file"):
+    with pytest.raises(SetupError, match="is not a file"):
         load_policy(tmp_path)
     path.write_bytes(b"#" * 1_000_001)
     with pytest.raises(SetupError, match="larger than"):

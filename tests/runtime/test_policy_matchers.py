@@ -317,7 +317,7 @@ def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
     ("text", "expected"),
     [
         ("[[deny]]\nhours = '8-18'", 'line 2: hours must be from and to, such as "08:00-18:00".'),
-        ("[[deny]]\nhours = 8", "line 2: hours wants from and to"),
+        ("[[deny]]\nhours = 8", "line 2: hours must be from and to"),
         ("[[ask]]\n\ndays = ['mn']", 'line 3: there is no day "mn". Nearest: mon'),
         ("[[deny]]\nclient = []", "line 2: client is empty"),
         ("[[deny]]\ntainted = 'yes'", "line 2: tainted must be true or false."),
@@ -337,7 +337,7 @@ def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
         ("[only]", "line 1: only says nothing; give it apps."),
         ("[never]\nsned = true", 'line 2: there is no key "sned". Nearest: send'),
         ("[never]\nread = true", 'line 2: there is no key "read".'),
-        ("[folders]\nwrite = ['Projects']", 'line 2: "Projects" is no folder'),
+        ("[folders]\nwrite = ['Projects']", 'line 2: "Projects" is not a folder'),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(text: str, expected: str) -> None:

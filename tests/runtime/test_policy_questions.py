@@ -62,7 +62,7 @@ def test_a_question_says_who_what_why_and_with_what() -> None:
     assert question_of(WRITE).text.splitlines() == [
         "Claude wants to make a note in Notes.",
         'Arguments: name = "Milk"; body = "one\\ntwo".',
-        "Reason: MODIFY calls are asked about by preset cautious.",
+        "Reason: MODIFY calls require approval (preset cautious).",
         "Can it be undone? Yes, by hand: it can be deleted.",
         '"Always allow" would cover: make notes with name, body in Notes.',
         "MODIFY: notes_make_note",

@@ -106,7 +106,7 @@ def deny(
                 "ask",
                 "MODIFY",
                 (
-                    "It cannot be told which apps this reaches (a name\\u202e),"
+                    "IAC cannot know which apps this reaches (a name\\u202e),"
                     " and policy.toml line 1 denies some.",
                 ),
                 "policy.toml line 1",

@@ -247,7 +247,7 @@ def test_reading_on_runs_at_the_lowest_level(catalogue: Catalogue) -> None:
         (
             "diary_move",
             {"target": 'entries.byId("gone")', "to": "journals[1].entries"},
-            'lacks one of entries.byId("gone"), journals[1]',
+            'does not have one of entries.byId("gone"), journals[1]',
             'diary_list {"element": "journal"}',
         ),
     ],

@@ -114,12 +114,12 @@ def test_json_says_the_same_as_toml(make: Make) -> None:
         (
             "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
             "[default_response.tool_calls.expect]\nschema = { type = 7 }",
-            "case.toml:5: default_response.tool_calls[0].expect.schema: is not JSON schema",
+            "case.toml:5: default_response.tool_calls[0].expect.schema: is not a JSON schema",
         ),
         (
             "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
             "expect = { json_path = { '$[' = 1 } }",
-            "is not JSONPath",
+            "is not a JSONPath",
         ),
         (
             "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"

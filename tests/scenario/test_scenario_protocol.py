@@ -108,9 +108,9 @@ def test_what_is_not_so_is_told(make: Make, run: Run) -> None:
     ("field", "said"),
     [
         ('expect = { matches = "(" }', "is not a regular expression"),
-        ('expect = { not = { json_path = { "$[" = 1 } } }', "is not JSONPath"),
+        ('expect = { not = { json_path = { "$[" = 1 } } }', "is not a JSONPath"),
         ("expect = { notifications = [{ params = {} }] }", "tables with a method"),
-        ('capture = { a = "$[" }', "is not JSONPath"),
+        ('capture = { a = "$[" }', "is not a JSONPath"),
         ('request = "ping"', "needs the field tool or request, and one of them only"),
     ],
 )

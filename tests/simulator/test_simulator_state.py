@@ -22,12 +22,12 @@ D = 'const d = Application("Diary"); '
     [
         (
             {"jornals": []},
-            'diary: "jornals" is no property or element of application. Nearest: journals,'
+            'diary: "jornals" is not a property or element of application. Nearest: journals,'
             " defaultJournal.",
         ),
         (
             {"journals": [{"entries": [{"bodi": "x"}]}]},
-            'diary: journals[0].entries[0]: "bodi" is no property or element of entry. '
+            'diary: journals[0].entries[0]: "bodi" is not a property or element of entry. '
             "Nearest: body, mood.",
         ),
         ({"journals": {}}, "diary: journals: a collection must be a list of objects."),
@@ -64,7 +64,7 @@ D = 'const d = Application("Diary"); '
         ),
         (
             {"defaultJournal": {"nane": "x"}},
-            'diary: defaultJournal: "nane" is no property or element of journal. Nearest: name.',
+            'diary: defaultJournal: "nane" is not a property or element of journal. Nearest: name.',
         ),
     ],
 )

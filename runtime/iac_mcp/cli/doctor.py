@@ -40,8 +40,9 @@ def doctor(
     """Check the installation and suggest fixes.
 
     It changes nothing without --fix, starts no app, and causes no macOS prompts. Permissions are
-    checked for the program that you run this in; a client has its own. --fix builds tools,
-    installs into clients and closes the state folder to other users; you do the rest.
+    checked for the program that you run this in; a client has its own.
+
+    --fix builds tools, installs into clients and closes the state folder to other users.
     """
     from iac_mcp.setup.checks import examined
     from iac_runtime.execution.executor import Executor

@@ -280,5 +280,5 @@ def _refused(path: Path, error: Exception, words: str) -> NotMergedError:
     reason = "it is not UTF-8" if isinstance(error, UnicodeError) else str(error)
     way = "paste this into it" if words else "take the entry out by hand"
     return NotMergedError(
-        f"{path} cannot be changed safely ({reason}), so it is as it was; {way}.", words
+        f"{path} cannot be changed safely ({reason}), so it is unchanged; {way}.", words
     )

@@ -165,7 +165,7 @@ class Paused(NamedTuple):
     def says(self) -> str:
         """It in words."""
         who = escaped(self.client) or "a program without a name"
-        return f"No approval prompt of {who} is asked until {self.until}: too many had no yes."
+        return f"{who} cannot show approval prompts until {self.until}: too many were declined."
 
 
 def paused(folder: Path, now: Callable[[], float] = time.time) -> list[Paused]:

@@ -27,7 +27,7 @@ from iac_runtime.policy.scope import scope_of
 from iac_runtime.tool import LEVELS, Level, at_most, highest
 
 _READ_ONLY: Final = "read-only"
-_UNKNOWN: Final = "all that this does"
+_UNKNOWN: Final = "everything that this does"
 _PLAIN: Final = "Use the tools of that app, or write the app's name literally."
 
 
@@ -224,7 +224,7 @@ def _ruled(
     if hidden is not None:
         # Nobody vouches for what they cannot know: it may be the app that they denied.
         what = f"which apps this reaches ({escaped(facts.doubt)})" if facts.doubt else _UNKNOWN
-        reason = f"It is unknown {what}, and {hidden.source} denies some."
+        reason = f"IAC cannot know {what}, and {hidden.source} denies some."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
     free = asks is None and not (judged.starts and _only_reads(settings))
     if free and facts.vouched is not None and at_most(level, facts.vouched):
@@ -308,8 +308,8 @@ def _unasked(facts: CallFacts, decision: Decision) -> Decision:
     """Return a decision to ask as it is where nobody can be asked."""
     if decision.level == "DANGEROUS":
         way = (
-            "The user can run it in a terminal with iac-mcp call, or in a client with prompts;"
-            f' a [[rule]] with tool = "{facts.tool}" in policy.toml sets another level.'
+            "The user can run it in a terminal with iac-mcp call, or in a client with prompts."
+            f' A [[rule]] with tool = "{facts.tool}" in policy.toml sets another level.'
         )
     else:
         way = f'The user can allow it in policy.toml: [[allow]] with tool = "{facts.tool}".'

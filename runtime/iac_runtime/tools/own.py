@@ -178,9 +178,9 @@ def _door(level: Level, purpose: str, tool: str, arguments: dict[str, Any]) -> T
 META_TOOLS: Final = _by_name(
     Tool(
         "find_tools",
-        "Find tools for Mac apps (Mail, Notes, Finder, Calendar, Safari, Music, ...), for any "
-        "app's windows and menus and for scripts, by what you want to do, in plain words. "
-        "Gives the pages of what fits best (exact schema, an example, which tool calls it), "
+        "Find tools by what you want to do, in plain words: for Mac apps (Mail, Notes, Finder, "
+        "Calendar, Safari, Music, ...), for any app's windows and menus, and for scripts. "
+        "Gives the pages of the best matches (exact schema, an example, which tool calls it), "
         "and the names of more. Start here.",
         _schema(
             {
