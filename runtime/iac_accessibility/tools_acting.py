@@ -56,8 +56,8 @@ ACTING: Final = (
     ),
     Tool(
         "type_text",
-        "Add text at the end of an element, exactly or not at all: by its text interface, by a"
-        " paste that restores the clipboard, or by keys.",
+        "Add text at the end of an element, exactly or not at all. Uses its text interface, a"
+        " paste that restores the clipboard, or keys.",
         object_of(
             {
                 "app": APP,

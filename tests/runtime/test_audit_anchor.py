@@ -112,12 +112,12 @@ def rewritten(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "meaning"),
     [
-        (rolled_back, "the record was rolled back: it ends at row 8."),
-        (rolled_back_and_written_on, "rolled back and written on, or rewritten: the row has"),
+        (rolled_back, "the audit log was rolled back: it ends at row 8."),
+        (rolled_back_and_written_on, "rolled back and continued, or rewritten: the row has"),
         (rolled_back_written_on_and_dropped, "that drop does not know the anchor"),
-        (replaced, "the record was replaced: another one stands in its place"),
-        (replaced_and_dropped, "the record was replaced: another one stands in its place"),
-        (rewritten, "rolled back and written on, or rewritten: the row has another hash"),
+        (replaced, "the audit log was replaced by another one"),
+        (replaced_and_dropped, "the audit log was replaced by another one"),
+        (rewritten, "rolled back and continued, or rewritten: the row has another hash"),
     ],
 )
 def test_a_valid_chain_that_is_not_the_anchored_one_is_found(
@@ -275,9 +275,9 @@ def test_a_record_that_is_gone_is_told(kept: Path) -> None:
 
 
 HASH, OTHER = "ab" * 32, "cd" * 32
-REWRITTEN = "the record was rolled back and written on, or rewritten: the row has another hash"
+REWRITTEN = "the audit log was rolled back and continued, or rewritten: the row has another hash"
 ROLLED = (
-    "the record was rolled back and written on before row 9 dropped this part:"
+    "the audit log was rolled back and continued before row 9 dropped this part:"
     " that drop does not know the anchor"
 )
 
@@ -292,14 +292,14 @@ ROLLED = (
         (None, {"5": HASH}, 4, {}, "the row is missing"),
         (None, {"5": OTHER}, 5, {}, ROLLED),
         (None, {}, 6, {}, ROLLED),
-        (None, {}, 0, {"last": 4}, "the record was rolled back: it ends at row 4"),
+        (None, {}, 0, {"last": 4}, "the audit log was rolled back: it ends at row 4"),
         (OTHER, {}, 0, {"last": 5}, REWRITTEN),
         (
             None,
             {},
             0,
             {"store": "y", "last": 4},
-            "the record was replaced: another one stands in its place",
+            "the audit log was replaced by another one",
         ),
     ],
 )

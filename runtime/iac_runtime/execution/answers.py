@@ -202,7 +202,7 @@ def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
             "STALE", message, "Read the object again, then call again.", retryable=True
         )
     if answer.get("kind") == _CHANGED:
-        message = f"The list changed while {call.app} was asked for it."
+        message = f"The list changed while IAC read it from {call.app}."
         return call.error("LIST_CHANGED", message, "Call again, or ask for less.", retryable=True)
     number = answer.get("number")
     return describe(

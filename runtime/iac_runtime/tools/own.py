@@ -178,8 +178,8 @@ def _door(level: Level, purpose: str, tool: str, arguments: dict[str, Any]) -> T
 META_TOOLS: Final = _by_name(
     Tool(
         "find_tools",
-        "Find tools by what you want to do, in plain words: for Mac apps (Mail, Notes, Finder, "
-        "Calendar, Safari, Music, ...), for any app's windows and menus, and for scripts. "
+        "Find tools by what you want to do, in plain words. There are tools for Mac apps (Mail, "
+        "Notes, Finder, Calendar, Safari, Music, ...), any app's windows and menus, and scripts. "
         "Gives the pages of the best matches (exact schema, an example, which tool calls it), "
         "and the names of more. Start here.",
         _schema(
