@@ -797,7 +797,7 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
     example={"target": "folders[0]"},
 )
 def erase(target: Ref | ListOf[Ref]) -> None:
-    """Erase a disk with all that is on it. DANGEROUS, destroys for good.
+    """Erase a disk with everything on it. DANGEROUS, destroys for good.
 
     Args:
         target: The disk to erase, such as disks 0 .

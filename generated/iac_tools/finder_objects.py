@@ -424,7 +424,7 @@ class Commands(Specifier):
         self._command("empty", target=self, security=security)
 
     def erase(self) -> None:
-        """Erase a disk with all that is on it. DANGEROUS, destroys for good."""
+        """Erase a disk with everything on it. DANGEROUS, destroys for good."""
         self._command("erase", target=self)
 
     def reveal(self) -> None:

@@ -1405,7 +1405,7 @@ def list_attachments(message: Ref) -> ListOf[Mapping[str, Any]]:
     example={"message": "inbox.messages[0]"},
 )
 def list_recipients(message: Ref) -> ListOf[Mapping[str, Any]]:
-    """List to whom a message is addressed. SAFE.
+    """List who a message is addressed to. SAFE.
 
     Args:
         message: The message to look in.

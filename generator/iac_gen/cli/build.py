@@ -242,8 +242,8 @@ def check(
         _end_with_falls(report, "a build stops", ["build", *sys.argv[2:]])
     end_with(report.failed)
     if differing:
-        count = "1 file is" if len(differing) == 1 else f"{len(differing)} files are"
-        fail(f"{count} differ from a build; fix them with: {again}", 1)
+        count = "1 file differs" if len(differing) == 1 else f"{len(differing)} files differ"
+        fail(f"{count} from a build; fix them with: {again}", 1)
     if report.gone:
         fail(f"some apps are gone; remove their modules with: {again} --prune", 1)
     if waiting:
