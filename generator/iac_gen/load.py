@@ -174,7 +174,7 @@ def parse(
         raise LoadError(_error(file, 0, "empty", "is empty; a dictionary is an XML file"))
     try:
         if len(content) > MAX_BYTES:
-            raise LimitError("size", f"is {len(content)} bytes; {MAX_BYTES} are the limit")
+            raise LimitError("size", f"is {len(content)} bytes; the limit is {MAX_BYTES}")
         root, mended = _tree(content)
     except LimitError as error:
         raise LoadError(_error(file, error.line, error.code, str(error))) from None

@@ -225,7 +225,7 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _metaschema(text: str) -> tuple[str, ...]:
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA)
     error = next(validator.iter_errors(json.loads(text)), None)
-    return () if error is None else (f"is no JSON Schema: {error.message}",)
+    return () if error is None else (f"is not JSON Schema: {error.message}",)
 
 
 def _node(schema: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -275,8 +275,8 @@ def test_another_users_file_is_neither_changed_nor_trusted(
         (find, f"{path} belongs to another user, so it was not changed."),
         (
             private_file,
-            f"{path} cannot be used: it belongs to another user. {MOVE} or make"
-            f" yourself its owner.",
+            f"{path} cannot be used: it belongs to another user. {MOVE}, or make"
+            " yourself its owner.",
         ),
     ):
         with pytest.raises(SetupError) as found:

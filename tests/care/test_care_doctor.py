@@ -81,7 +81,7 @@ def test_the_automation_permission_is_that_of_each_app(place: Surroundings) -> N
         ("ok", "Not"),
     ]
     assert "Automation: switch on b under" in found[1].mend
-    assert found[4].says.endswith("macOS cannot say: d")
+    assert found[4].says.endswith("the permission is unknown: d")
 
 
 def test_only_the_apps_that_were_named_are_asked(place: Surroundings) -> None:
@@ -327,7 +327,7 @@ def test_servers_that_were_left_over_are_named(
     board.close()
     assert [line.state for line in found] == ["warning", "warning", "ok"]
     assert found[0].mend == "kill 11"
-    assert "is of version 0.0.1" in found[1].says
+    assert "has version 0.0.1" in found[1].says
     assert found[2].says.startswith("Claude started 2 servers")
     elsewhere = ServerProcess(14, False, "Claude", ("iac-mcp", "serve"), "/Users/other")
     monkeypatch.setattr(checks, "server_processes", lambda: [elsewhere])

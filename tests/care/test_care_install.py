@@ -121,7 +121,7 @@ def test_options_go_along_and_stay_at_the_next_install(
         return json.loads(desktop.read_text())["mcpServers"]["iac"]["args"][4:]
 
     assert options() == expected
-    assert "kept from before: --read-only" in run("install", "claude-desktop")[1]
+    assert "Kept options: --read-only" in run("install", "claude-desktop")[1]
     assert options() == expected
     run("install", "claude-desktop", "--", "--expose", "all")
     assert options() == ["--expose", "all"]
@@ -249,7 +249,7 @@ def test_whatever_a_file_holds_it_is_given_back_or_never_touched(
 
 def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_on(run, desktop: Path) -> None:
     os.mkfifo(desktop)
-    assert "is no file" in run("install", "claude-desktop")[2]
+    assert "is not a file" in run("install", "claude-desktop")[2]
 
 
 async def listed(entry: dict, folder: Path) -> set[str]:
@@ -335,7 +335,7 @@ def test_a_python_that_will_not_do_is_told_before_anything_is_written(
     assert (status, err.count("\n")) == (2, 1)
     assert words in err
     assert not desktop.exists()
-    assert "no Python" in run("install", "claude-desktop", "--python", "/nowhere/python")[2]
+    assert "not a Python" in run("install", "claude-desktop", "--python", "/nowhere/python")[2]
 
 
 def test_a_checkout_that_is_found_by_pythonpath_says_so_in_the_entry(

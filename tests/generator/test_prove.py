@@ -145,9 +145,9 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     (schema(**{"a b": {"type": "string"}}), "has the key 'a b'"),
     (schema(**{"a" * 65: {"type": "string"}}), "has the key"),
     (schema(**{"": {"type": "string"}}), "has the key ''"),
-    (schema(a={"type": "array", "items": {"type": "string"}, "minItems": -1}), "no JSON Schema"),
+    (schema(a={"type": "array", "items": {"type": "string"}, "minItems": -1}), "not JSON Schema"),
     (schema(a={"type": "string", "description": 7}), "a has a description that is not text"),
-    ({**schema(), "required": "a"}, "is not JSON Schema"),
+    ({**schema(), "required": "a"}, "not JSON Schema"),
 )
 
 

@@ -141,8 +141,8 @@ def test_what_is_no_snapshot_is_refused(tmp_path: Path, content: str, expected: 
 
 
 def test_a_snapshot_that_cannot_be_read_says_why(tmp_path: Path) -> None:
-    assert "is no file" in refused(tmp_path / "none.json")
-    assert "is no file" in refused(tmp_path)
+    assert "is not a file" in refused(tmp_path / "none.json")
+    assert "is not a file" in refused(tmp_path)
     path = tmp_path / "bad.json"
     path.write_bytes(b"\xff\xfe")
     assert "cannot be read" in refused(path)

@@ -29,7 +29,7 @@ FLAGGED = {"element": "message", "of": "inbox", "where": {"flagged status": True
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        ('notes.list("nte")', 'line 1: "nte" is no name here. Nearest: note'),
+        ('notes.list("nte")', 'line 1: "nte" is not a name here. Nearest: note'),
         ("mail.lst()", "line 1: Module mail has no member lst"),
         ('mail.list("message", off=1)', "line 1: Argument off does not match"),
         (
@@ -179,7 +179,7 @@ def test_without_the_sandbox_a_plan_says_how_to_get_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    with pytest.raises(SetupError, match=r"get it with: pip install 'iac-for-mac\[plans\]'"):
+    with pytest.raises(SetupError, match=r"install it with: pip install 'iac-for-mac\[plans\]'"):
         desk.ask("run_plan", program="1")
 
 

@@ -262,7 +262,7 @@ def test_a_file_that_cannot_be_read_is_an_error_and_no_default(
         load_policy(path)
     own_data_folder.mkdir()
     (own_data_folder / "policy.toml").symlink_to(tmp_path / "gone.toml")
-    with pytest.raises(SetupError, match="is not there"):
+    with pytest.raises(SetupError, match="does not exist"):
         load_policy()
     loop = tmp_path / "loop"
     loop.symlink_to(loop)

@@ -110,8 +110,8 @@ def deny(
                     " and policy.toml line 1 denies some.",
                 ),
                 "policy.toml line 1",
-                suggestion="Use the tools of that app that is meant, or name the app in plain"
-                " words.",
+                suggestion="Use the tools of that app, or write the app's name"
+                " literally.",
             ),
         ),
         (
@@ -220,8 +220,8 @@ def deny(
                 ),
                 "DANGEROUS always asks",
                 error="UNANSWERED",
-                suggestion="The user can run it in a terminal with iac-mcp call, or use a client"
-                ' that asks; a [[rule]] with tool = "notes_delete" in policy.toml sets another'
+                suggestion="The user can run it in a terminal with iac-mcp call, or in a client"
+                ' with prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets another'
                 " level.",
             ),
         ),

@@ -97,7 +97,7 @@ def test_a_reference_is_understood_and_printed_as_jxa(
         ("journals..name", ["character 10"]),
         ("journals.byId({})", ["byId", "text or a whole number"]),
         ("journals.at('x')", ["whole number"]),
-        ("journals.byName(1)", ["must be a text"]),
+        ("journals.byName(1)", ["needs a text"]),
         ("journals.eval('x')", [".whose("]),
         ("journals.end.name", ["Nothing can follow"]),
         ("journals.whose({})", ["at least one property"]),
@@ -262,7 +262,7 @@ def test_any_text_is_a_reference_or_one_clear_line(text: str, tables: Tables) ->
 
 
 def test_a_number_with_zeros_before_it_is_refused_in_one_line(tables: Tables) -> None:
-    assert problem("entries[00]", tables).startswith('"00" is no number.')
+    assert problem("entries[00]", tables).startswith('"00" is not a number.')
 
 
 @given(text=st.text(alphabet="entris[]().\"'{}0-1 :_,$\\u"))

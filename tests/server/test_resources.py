@@ -178,7 +178,7 @@ def test_a_large_result_is_read_on_in_slices(tools: Path) -> None:
         (contents,) = (await client.read_resource(f"iac://results/{ident}")).contents
         assert "do not follow" in (contents.meta or {})["iac/note"]
         code, line = await told(client, f"iac://results/{ident}?offset={len(whole)}")
-        assert (code, "lies outside" in line) == (-32602, True)
+        assert (code, "is outside" in line) == (-32602, True)
 
     ask_tools(tools, question)
 

@@ -239,7 +239,7 @@ def _wanted(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
 def _judged(app: AppRow, state: AppState) -> DoctorFinding:
     if state.permitted == "no":
         mend = f"{_PRIVACY} Automation: switch on {app.name} under {responsible_name()}"
-        return problem(f"macOS does not allow control of {app.name} be asked.", mend)
+        return problem(f"macOS does not allow control of {app.name}.", mend)
     if state.scriptable == "no":
         says = f"The dictionary of {app.name} could not be loaded."
         return problem(says, f"Open {app.name} once by hand.")
