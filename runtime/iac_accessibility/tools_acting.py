@@ -108,7 +108,7 @@ ACTING: Final = (
     ),
     Tool(
         "context_menu",
-        "Open the menu of an element, as a right click does; find_element then shows its items.",
+        "Open the context menu of an element; find_element then shows its items.",
         object_of(
             {"app": APP, "element": ELEMENT_NAMED, "timeout": TIMEOUT},
             "element",
