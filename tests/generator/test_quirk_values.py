@@ -21,15 +21,27 @@ COMMAND = '[[command]]\nname = "reread"\nwhy = "x"\n'
         (f"{RECIPE}params = {{ a = 3 }}", "[[recipe]] has params = {'a': 3}; it takes a table"),
         (f'{RECIPE}params = {{ a = {{ doc = "x" }} }}', "[[recipe]] has params"),
         (f'{RECIPE}params = {{ a = {{ type = "x", b = "x" }} }}', "[[recipe]] has params"),
-        (f'{RECIPE}params = {{ "a b" = "text" }}', "[[recipe]] names 'a b', which is not a Python name"),
+        (
+            f'{RECIPE}params = {{ "a b" = "text" }}',
+            "[[recipe]] names 'a b', which is not a Python name",
+        ),
         (f'{RECIPE}optional = "a"', "[[recipe]] has optional = 'a'; it takes a list of texts"),
         (f"{RECIPE}result = 3", "[[recipe]] has result = 3; it takes a text"),
-        (RECIPE.replace("recent", "two words"), "[[recipe]] names 'two words', which is not a Python name"),
-        (RECIPE.replace("recent", "import"), "[[recipe]] names 'import', which is not a Python name"),
+        (
+            RECIPE.replace("recent", "two words"),
+            "[[recipe]] names 'two words', which is not a Python name",
+        ),
+        (
+            RECIPE.replace("recent", "import"),
+            "[[recipe]] names 'import', which is not a Python name",
+        ),
         (f"{COMMAND}doc = 3", "[[command]] has doc = 3; it takes a text"),
         (f'{COMMAND}hide = "yes"', "[[command]] has hide = 'yes'; it takes true or false"),
         (f"{COMMAND}level = 3", "[[command]] has level = 3; it takes a text"),
-        (f'{COMMAND}direct = "the entry"', "[[command]] names 'the entry', which is not a Python name"),
+        (
+            f'{COMMAND}direct = "the entry"',
+            "[[command]] names 'the entry', which is not a Python name",
+        ),
         (COMMAND.replace('"x"', "[]"), "[[command]] has why = []; it takes a text"),
         (
             COMMAND.replace("[[command]]", "[command]"),

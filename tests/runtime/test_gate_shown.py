@@ -143,8 +143,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 '  event "Dentist", start date 2026-03-03 08:00, end'
                 ' date 2026-03-03 08:45, location "12 High Street"',
                 "Reason: DANGEROUS calls always require approval.",
-                "Can it be undone? No: it is gone, but IAC keeps what it could read for a"
-                " week.",
+                "Can it be undone? No: it is gone, but IAC keeps what it could read for a week.",
             ],
         ),
         (

@@ -110,8 +110,7 @@ def deny(
                     " and policy.toml line 1 denies some.",
                 ),
                 "policy.toml line 1",
-                suggestion="Use the tools of that app, or write the app's name"
-                " literally.",
+                suggestion="Use the tools of that app, or write the app's name literally.",
             ),
         ),
         (
