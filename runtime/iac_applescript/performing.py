@@ -76,7 +76,7 @@ def discover(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
         "skills": sorted(skills(toolset.skill_folder)),
         "patterns": toolset.store.stats().patterns,
         "script_tools": [tool.name for tool in TOOLS],
-        "next": "Ask get_smart_suggestion with what is wanted; tools come before scripts.",
+        "next": "Ask get_smart_suggestion how to do it; use tools before scripts.",
     }
 
 
@@ -91,7 +91,7 @@ def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Resu
     found = suggest(intent, app, hits, patterns, guides, given.get("limit", 5))
     if found:
         return {"suggestions": [row.data() for row in found]}
-    note = "Nothing here is known to do this. get_app_dictionary shows what an app can do."
+    note = "No tool or pattern does this. get_app_dictionary shows what an app can do."
     return {"suggestions": [], "note": note}
 
 
@@ -133,7 +133,7 @@ def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result
     found = skill_of(app, toolset.skill_folder)
     if found is None:
         known = ", ".join(sorted(skills(toolset.skill_folder)))
-        message = f"There is no guide of {quoted(app)}."
+        message = f"There is no guide for {quoted(app)}."
         hint = f"There are: {known}. get_app_dictionary shows any app."
         raise ToolError("NOT_FOUND", message, hint)
     return {
@@ -321,7 +321,7 @@ def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Res
     found = toolset.store.find(given["intent"], app=app, limit=10)
     # What never worked here is no advice; an import is, and says that it was not tried.
     rows = [row for row in found if row.pattern.trusted or row.pattern.provenance == "import"]
-    note = "Advice, nothing more. Put values in the place of ‹…›; it does not run as it stands."
+    note = "This is only advice. Replace ‹…› with values; it does not run without them."
     return {"patterns": [pattern(row) for row in rows[: given.get("limit", 3)]], "note": note}
 
 

@@ -76,7 +76,7 @@ def found_in(pattern: str, text: str) -> Any:
     try:
         return regex.search(pattern, text, timeout=PATTERN_SECONDS)
     except regex.error as error:
-        raise ValueError(f"is no regular expression: {error}.") from None
+        raise ValueError(f"is not a regular expression: {error}.") from None
     except TimeoutError:
         said = f"{pattern!r} took too long: more than {PATTERN_SECONDS} s on one text."
         raise ValueError(said) from None

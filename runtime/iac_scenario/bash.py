@@ -140,7 +140,7 @@ class BashSession:
     def run(self, command: str, timeout: float) -> BashResult:
         """Run one line; `timeout` in seconds. Raises CallError where nothing can run."""
         if "\0" in command:
-            raise CallError("the command holds a NUL byte.")
+            raise CallError("the command contains a NUL byte.")
         if len(command) > LONGEST:
             raise CallError(f"the command has more than {LONGEST:,} characters.")
         with self._running:
@@ -258,7 +258,7 @@ def _bubblewrap() -> tuple[str, Sequence[str]]:
     program = shutil.which("bwrap")
     if program is None:
         raise CallError(
-            "Bash needs bubblewrap (bwrap) to be confined, which is not here. Install it, or"
+            "Bash needs bubblewrap (bwrap) to be confined, which is not installed. Install it, or"
             f" {_WAY_OUT}."
         )
     done = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)

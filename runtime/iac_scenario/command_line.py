@@ -93,7 +93,7 @@ def seen_in(line: str) -> list[SeenCommand]:
     if len(line) > LONGEST:
         raise UnclearLineError(f"the line has more than {LONGEST:,} characters")
     if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in line):
-        raise UnclearLineError("the line holds control characters")
+        raise UnclearLineError("the line contains control characters")
     found = []
     for written, targets in _simple(line):
         words = _unwrapped(written)
@@ -158,7 +158,7 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
         if kind == "here":
             waiting.append(found)
         if kind in ("here", "word") and "\n" in text and waiting:
-            raise UnclearLineError("a here-document begins inside of a quote")
+            raise UnclearLineError("a here-document starts inside a quote")
         if kind not in ("blank", "comment"):
             yield kind, text
         if text == "\n":
@@ -177,7 +177,7 @@ def _after_document(line: str, at: int, here: re.Match[str]) -> int:
         raise UnclearLineError("a here-document has no end")
     # Without quotes around its name, Bash expands it.
     if _QUOTED.search(here["end"]) is None and _HERE_RUNS.search(line, at, end.start()):
-        raise UnclearLineError("a here-document may run commands")
+        raise UnclearLineError("a here-document can run commands")
     return end.end()
 
 
@@ -205,9 +205,9 @@ def _refuse_hidden(words: Sequence[CommandWord]) -> None:
     ):
         raise UnclearLineError(f"{name} is not looked into")
     if name in _RECKONERS and any(re.search(r"`|\$[({]", word) for word in rest):
-        raise UnclearLineError(f"{name} may run what its words hold")
+        raise UnclearLineError(f"{name} can run its arguments")
     if name == "find" and any(_may_be(word, _FIND_RUNS) for word in words[1:]):
-        raise UnclearLineError("find may run other commands")
+        raise UnclearLineError("find can run other commands")
 
 
 def _may_be(word: CommandWord, options: Sequence[str]) -> bool:

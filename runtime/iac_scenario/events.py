@@ -21,7 +21,7 @@ _TELL: Final = {
     "auth_error": Told("authentication_error", "The key is not valid."),
     "rate_limit": Told("rate_limit_error", "Too many requests. Try again in {retry_after} s."),
     "out_of_credits": Told("billing_error", "The credit balance is used up."),
-    "partial_response": Told("connection_error", "The answer broke off."),
+    "partial_response": Told("connection_error", "The answer was cut off."),
     "malformed_json": Told("api_error", "The answer is not JSON."),
     "tool_error": Told("tool_error", "The tool failed."),
 }

@@ -325,7 +325,7 @@ class RealMcp:
         broken = [session for session in self._sessions.values() if session.failure]
         if broken:
             raise CallError(broken[0].unusable())
-        raise CallError(f"{tool}: no server has a tool of that name.")
+        raise CallError(f"{tool}: no server has a tool with that name.")
 
     def _qualified(self, tool: str) -> tuple[ServerConnection, str]:
         fitting = [
@@ -333,7 +333,7 @@ class RealMcp:
         ]
         if not fitting:
             known = ", ".join(self._sessions)
-            raise CallError(f"{tool}: no server of that name. Servers: {known}.")
+            raise CallError(f"{tool}: no server has that name. Servers: {known}.")
         # Of two servers a and a__b, the longer name is meant.
         session = max(fitting, key=lambda found: len(found.prefix))
         name = tool.removeprefix(session.prefix)

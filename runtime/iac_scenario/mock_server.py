@@ -37,7 +37,7 @@ class MockTools:
         """Return what the file gives; the last of several equal calls goes on answering."""
         setting = self.settings.get(tool)
         if setting is None:
-            return failed(f"{tool}: the scenario has no tool of that name.")
+            return failed(f"{tool}: the scenario has no tool with that name.")
         if setting.error is not None:
             return failed(setting.error)
         if setting.result is not None:
@@ -54,7 +54,7 @@ class MockTools:
         if call.error is not None:
             return failed(call.error)
         if call.result is None:
-            return failed(f"The scenario gives no result for this call of {tool}.")
+            return failed(f"The scenario has no result for this call of {tool}.")
         return given(call.result)
 
 

@@ -61,7 +61,7 @@ def included(
 def _content(value: dict[str, Any], folder: Path) -> Any:
     name = value["$file"]
     if len(value) > 1 or not isinstance(name, str):
-        raise ValueError("is a path, and the only key of its table.")
+        raise ValueError("must be a path, and the only key of its table.")
     path = Path(folder, name).resolve()
     if not Path(name).is_absolute() and not path.is_relative_to(folder.resolve()):
         raise ValueError(f"{name} is outside the scenario's folder; write its absolute path.")
@@ -221,17 +221,17 @@ def _sense(key: str, value: Any) -> str | None:
         try:
             uuid.UUID(value)
         except ValueError:
-            return f"{value!r} is no UUID."
+            return f"{value!r} is not a UUID."
     if key == "launch_timestamp" and isinstance(value, str):
         try:
             aware = datetime.fromisoformat(value).tzinfo is not None
         except ValueError:
             aware = False
         if not aware:
-            return f"{value!r} is no time with an offset; write it as {_EPOCH}."
+            return f"{value!r} is not a time with an offset; write it like {_EPOCH}."
     if key in _RULES and isinstance(value, list):
         # A rule that says nothing would deny nothing either.
         return next(filter(None, map(rule_fault, value)), None)
     if key == "working_directory" and isinstance(value, str) and not value.startswith("/"):
-        return f"{value!r} is no absolute path."
+        return f"{value!r} is not an absolute path."
     return None

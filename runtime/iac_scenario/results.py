@@ -147,7 +147,7 @@ def _schema_fault(want: object) -> str | None:
     try:
         Draft202012Validator.check_schema(want)
     except SchemaError as error:
-        return f"is no JSON schema: {error.message}."
+        return f"is not a JSON schema: {error.message}."
     return None
 
 
@@ -177,7 +177,7 @@ def fault(kind: str, want: Any) -> str | None:
             except ValueError as error:
                 return f"{path!r} {error}"
             except jsonpath.JSONPathError as error:
-                return f"{path!r} is no JSONPath: {str(error).splitlines()[0]}."
+                return f"{path!r} is not a JSONPath: {str(error).splitlines()[0]}."
     return None
 
 

@@ -61,7 +61,7 @@ def parts_of(path: str, roots: tuple[str, ...]) -> Parts:
     if not text:
         raise CallError("the path is empty.")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        raise CallError(f"{path!r} has characters that no path here may have.")
+        raise CallError(f"{path!r} has characters that a path cannot have.")
     if len(os.fsencode(text)) > _LONGEST_PATH:
         raise CallError(f"the path has more than {_LONGEST_PATH:,} bytes.")
     found: list[str] = []
@@ -109,7 +109,7 @@ def _from_url(path: str) -> str:
     try:
         url = urlsplit(path)
     except ValueError:
-        raise CallError(f"{path!r} is no file URL.") from None
+        raise CallError(f"{path!r} is not a file URL.") from None
     if url.netloc not in ("", "localhost") or not url.path.startswith("/"):
         raise CallError(f"{path} names another machine.")
     return unquote(url.path, errors="surrogateescape")
@@ -160,7 +160,7 @@ class Sandbox:
             handle = os.open(name, _READ, dir_fd=folder)
             try:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
-                    raise CallError(f"{self.shown(parts)} is no regular file.")
+                    raise CallError(f"{self.shown(parts)} is not a regular file.")
             except BaseException:
                 os.close(handle)
                 raise
@@ -186,7 +186,7 @@ class Sandbox:
             with suppress(FileNotFoundError):
                 old = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if not stat.S_ISREG(old.st_mode):
-                    raise CallError(f"{self.shown(parts)} is no regular file.")
+                    raise CallError(f"{self.shown(parts)} is not a regular file.")
                 mode = stat.S_IMODE(old.st_mode) & 0o777
             draft = f".{secrets.token_hex(8)}.draft"
             handle = os.open(draft, _MAKE, mode, dir_fd=folder)
@@ -207,7 +207,7 @@ class Sandbox:
             here, kind = pending.pop()
             visited += 1
             if visited > _MOST or len(here) > _DEEPEST:
-                raise CallError(f"{self.shown(parts)} holds too much to walk through.")
+                raise CallError(f"{self.shown(parts)} contains too many files.")
             yield here, kind
             if kind == "folder":
                 pending += self._listed(here)

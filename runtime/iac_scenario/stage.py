@@ -190,7 +190,7 @@ class Stage:
             return None
         if call.tool in DIALOGS:
             return self.session.declined(call.tool)
-        return failed(f"Permission to use {call.tool} was asked for and not given: {asked.reason}.")
+        return failed(f"Permission to use {call.tool} was requested and not given: {asked.reason}.")
 
     def _place_of(self, call: ToolCall) -> Callable[[str], Parts]:
         """Return how a call's paths are understood: those of Bash begin where Bash is."""

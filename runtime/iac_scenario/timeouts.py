@@ -16,22 +16,20 @@ class Timeout(NamedTuple):
 
 TIMEOUTS: Final[Mapping[str, Timeout]] = {
     "mcp_start_timeout_ms": Timeout(
-        30_000, "The time a server has to start, to agree on a protocol and to list its tools."
+        30_000, "The time for a server to start, agree on a protocol and list its tools."
     ),
-    "mcp_timeout_ms": Timeout(30_000, "The time a server has to answer one call."),
-    "notification_timeout_ms": Timeout(
-        5_000, "The time for which an expected notification is waited for."
-    ),
+    "mcp_timeout_ms": Timeout(30_000, "The time for a server to answer one call."),
+    "notification_timeout_ms": Timeout(5_000, "The time to wait for an expected notification."),
     "bash_timeout_ms": Timeout(
-        120_000, "The time one Bash command may take; a call's own `timeout` may be shorter."
+        120_000, "The time for one Bash command; a call's own `timeout` may be shorter."
     ),
     "hook_timeout_ms": Timeout(
-        60_000, "The time one hook may take; its own `timeout`, in seconds, may be shorter."
+        60_000, "The time for one hook; its own `timeout`, in seconds, may be shorter."
     ),
     "prompt_timeout_ms": Timeout(
-        600_000, "The time that all one prompt leads to may take; after it the run fails."
+        600_000, "The time for everything that one prompt causes; after it the run fails."
     ),
-    "response_delay_ms": Timeout(0, "The pause before a reply that has no `delay_ms` of its own."),
+    "response_delay_ms": Timeout(0, "The pause before a reply without its own `delay_ms`."),
 }
 
 

@@ -41,7 +41,7 @@ def test_a_first_scenario_calls_what_the_server_lists(
     calls = {rule["response"]["tool_calls"][0]["tool"] for rule in document["responses"]}
     assert "mcp__server_program__echo" in calls
     assert run("run", "first.toml", "-p", "echo", "--allow", "unreached").status == 0
-    assert "is there already" in run("new", "-o", "first.toml", "x").err
+    assert "already exists" in run("new", "-o", "first.toml", "x").err
     assert "No such file" in run("new", "/nowhere/at/all").err
 
 

@@ -126,7 +126,7 @@ def test_a_search_in_an_app_without_tools_says_so_and_gives_what_works_with_any(
         content = answer.structured_content or {}
         # An element and a menu item may both be called that.
         assert {row["name"] for row in content["tools"]} == {"click", "click_menu"}
-        assert "There are no tools of" in content["note"]
+        assert "There are no tools for" in content["note"]
         answer = await client.call_tool("find_tools", {"query": "xyzzy", "app": "Spotify"})
         assert (answer.structured_content or {})["tools"] == []
 

@@ -80,7 +80,7 @@ _GLUED: Final = tuple(
 _ENDINGS: Final = ("script", "javascript", "shell")
 _RUNS: Final = "runs code or an action"
 _CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
-_VIEW: Final = LevelVerdict("SAFE", "changes the view only")
+_VIEW: Final = LevelVerdict("SAFE", "changes only the view")
 _SLEEPS: Final = (("sleep",), ("hibernate",), ("standby",))
 _PAGES: Final = _SETS["pages"]
 _THINGS: Final = _SETS["things"] | _SETS["nouns"] | _SETS["ways"]
@@ -117,7 +117,7 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         reached = (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
         return highest((pair, _STARTS)) if reached else pair
     if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
-        return LevelVerdict("DANGEROUS", "works the controls of an app")
+        return LevelVerdict("DANGEROUS", "operates the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
         return _VIEW
     if words[1:] == ("preview",) or (words[0] in _SETS["framing"] and _puts_a_window(words[1:])):
@@ -171,7 +171,7 @@ def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
     if led == "remove" and rest and rest[-1] in _SETS["marks"] - given.around:
         if given.plain and given.answers == "value":
             return READS
-        return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
+        return LevelVerdict("MODIFY", "removes a mark or a part of a text")
     if led in _SETS["tells"] and rest and rest[-1] in _SETS["news"]:
         return LevelVerdict("MODIFY", "tells the user")
     if led == "restart" and rest and _SETS["media"].issuperset(rest):
@@ -263,7 +263,7 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     if words[0] == "start" and _SETS["calls"] & rest:
         return LevelVerdict("DANGEROUS", "leaves the machine and cannot be called back")
     if words[0] == "stop" and _SETS["runs"] & things:
-        return LevelVerdict("DANGEROUS", "ends what runs for somebody")
+        return LevelVerdict("DANGEROUS", "ends something that runs for a person")
     if _SETS["works"] & things:
         return _STARTS
     if words[0] in PLAYERS or (words[0] in ("skip", "step") and rest and rest <= _SETS["on"]):
@@ -289,7 +289,7 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     if words == ("capture",):
         return _CAPTURES
     if led == "clear" and words[-1] in _SETS["marks"]:
-        return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
+        return LevelVerdict("MODIFY", "removes a mark or a part of a text")
     if led == "choose" and given.answers == "value":
         return LevelVerdict("SAFE", "lets the user pick")
     shown = bool(given.direct) and all(_PAGES & set(kind) for kind in given.direct)
@@ -311,7 +311,7 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     if led in _SETS["draws_out"] and given.direct and given.answers == "value":
         return first if _SETS["screens"] & things - _PAGES else READS
     if led in _SETS["prints"] and (rest & _SETS["streams"]):
-        return LevelVerdict("SAFE", "is seen by the user only")
+        return LevelVerdict("SAFE", "only the user sees it")
     if led == "fetch" and words[-1] in _SETS["found"] and given.answers == "value":
         return first if given.direct else READS
     return _VIEW if _moves_the_view(words, given) else first
@@ -383,7 +383,7 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if last is not None and last.level == "MODIFY" and not CODE_WORDS & set(words):
         return last
     if any(map(_tells, words)):
-        return LevelVerdict("MODIFY", "tells of an event")
+        return LevelVerdict("MODIFY", "reports an event")
     # `-ize`, `-ify`: to make something be so.
     either = words[0] in _SETS["either"] and not given.answers
     return _CHANGES if either or words[0].endswith(_BECOMING) else None

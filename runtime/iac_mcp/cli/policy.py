@@ -26,7 +26,7 @@ from iac_runtime.tools.folders import tool_folders
 
 @click.group(context_settings=HELP)
 def policy() -> None:
-    """Show, try and change what tools may do."""
+    """Show, test and change what tools may do."""
 
 
 @policy.command()
@@ -38,7 +38,7 @@ def show(
     server: str,
     read_only: bool,
 ) -> None:
-    """Show the settings that hold, and where each comes from."""
+    """Show the settings in force, and where each comes from."""
     permissions = open_permissions(Flags(read_only, rate_limit, blocklist, server), policy_file)
     path = policy_path(policy_file)
     click.echo(f"file        {path}{'' if path.exists() else '  (not there: defaults hold)'}")
@@ -97,7 +97,7 @@ policy.add_command(test)
     help="The policy file.",
 )
 def edit(policy_file: Path | None) -> int:
-    """Open the policy in $VISUAL or $EDITOR; it is replaced only if it is right."""
+    """Open the policy in $VISUAL or $EDITOR; save it only if it is valid."""
     path = policy_path(policy_file)
     found = find(path)
     draft = find(path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}"))
@@ -115,12 +115,12 @@ def edit(policy_file: Path | None) -> int:
         parse_policy(after, path.name)
     except SetupError as error:
         raise SetupError(
-            f"{error} The policy is as it was; your text is in {draft.path}."
+            f"{error} The policy is unchanged; your text is in {draft.path}."
         ) from None
     # The file may be a link into a folder of settings, and stays one.
     replace(found, after.encode())
     draft.path.unlink()
-    click.echo(f"{path} holds from the next start on.")
+    click.echo(f"{path} takes effect at the next start.")
     return 0
 
 
@@ -128,20 +128,20 @@ def _text(found: FileContent) -> str:
     try:
         return (found.content or b"").decode()
     except UnicodeDecodeError:
-        raise SetupError(f"{found.path} is no UTF-8; save it as UTF-8.") from None
+        raise SetupError(f"{found.path} is not UTF-8; save it as UTF-8.") from None
 
 
 @policy.command()
-@click.option("--revoke", metavar="ID|all", help="Forget one answer, or all.")
+@click.option("--revoke", metavar="ID|all", help="Revoke one answer, or all.")
 def decisions(revoke: str | None) -> int:
-    """List the calls that you allowed for good, or revoke them."""
+    """List your "always allow" answers, or revoke them."""
     from iac_runtime.policy.approvals import ApprovalStore, listed
     from iac_runtime.policy.approvals import revoke as forget
 
     store = ApprovalStore()
     if revoke is not None:
         if revoke != "all" and not revoke.isdecimal():
-            raise click.UsageError("--revoke wants the number of a decision, or all.")
+            raise click.UsageError("--revoke needs the number of a decision, or all.")
         count = forget(store, None if revoke == "all" else int(revoke))
         click.echo(f"Revoked: {count}.")
         return 0 if count or revoke == "all" else 1
@@ -154,7 +154,7 @@ def decisions(revoke: str | None) -> int:
         client = f" by {row.client}" if row.client else ""
         click.echo(escaped(f"{row.id}  {row.says}  {row.made}{client}{state}"))
     if not rows:
-        click.echo("Nothing is allowed for good.")
+        click.echo('You have no "always allow" answers.')
     return 0
 
 
@@ -167,11 +167,11 @@ def _current_digests() -> dict[str, str]:
 
 @policy.command()
 def resume() -> int:
-    """Let questions be asked again after too many were declined."""
+    """Allow approval prompts again after too many were declined."""
     from iac_runtime.policy.approvals import ApprovalStore
     from iac_runtime.policy.approvals import resume as begin_anew
 
     load_policy()
     was = begin_anew(ApprovalStore())
-    click.echo("Questions are asked again." if was else "Questions were not stopped.")
+    click.echo("Approval prompts can appear again." if was else "Approval prompts were not paused.")
     return 0

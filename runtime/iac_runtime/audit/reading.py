@@ -120,7 +120,9 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection]:
     try:
         connection = connect_read(path)
     except FileNotFoundError:
-        raise SetupError(f"There is no audit in {folder} yet; the first call begins it.") from None
+        raise SetupError(
+            f"There is no audit log in {folder} yet; the first call creates it."
+        ) from None
     except StateFileError as error:
         raise _unreadable(error) from error
     try:
@@ -132,7 +134,7 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _unreadable(error: StateFileError) -> SetupError:
-    return SetupError(f"The audit cannot be read ({error.why}). {error.way}")
+    return SetupError(f"The audit log cannot be read ({error.why}). {error.way}")
 
 
 def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:

@@ -37,7 +37,7 @@ from iac_runtime.policy.sealing import fits, load_key, seal
 from iac_runtime.tool import Level
 
 FILE: Final = "approvals.db"
-CHANGED: Final = "What was asked about has changed since; nothing was done."
+CHANGED: Final = "An object in the prompt has changed since; nothing was done."
 
 _SCHEMA: Final = DatabaseSchema(
     (
@@ -163,7 +163,7 @@ class Paused(NamedTuple):
     def says(self) -> str:
         """It in words."""
         who = escaped(self.client) or "a program without a name"
-        return f"No question of {who} is asked until {self.until}: too many had no yes."
+        return f"{who} cannot show approval prompts until {self.until}: too many were declined."
 
 
 def paused(folder: Path, now: Callable[[], float] = time.time) -> list[Paused]:
@@ -269,7 +269,7 @@ def read_token(store: ApprovalStore, token: str) -> ApprovalToken:
         raise TokenError("This approval is damaged.") from None
     # A decoder may take other bytes for the same text; only the one that was given counts.
     if _wrapped(text) != body or not fits(seal(store.key, _QUESTION_PURPOSE, [text]), mac):
-        raise TokenError("This approval was not given by this program.")
+        raise TokenError("This approval does not come from this program.")
     return ApprovalToken(*json.loads(text))
 
 
@@ -295,7 +295,7 @@ def redeem(
         )
         fresh = cursor.rowcount == 1
     if not fresh:
-        raise TokenError("This approval was used already, or was never asked for here.")
+        raise TokenError("This approval was already used, or was never requested here.")
     if not found.issued - 1 <= now() <= found.issued + LIFETIME:
         raise TokenError("This approval is too old; ask again.")
     if found.tool != facts.tool or not fits(call_digest(facts), found.digest):
@@ -303,7 +303,7 @@ def redeem(
             raise TokenError(CHANGED)
         raise TokenError("This approval is for another call; ask again.")
     if found.level != decision.level:
-        raise TokenError("This call needs another level than was approved; ask again.")
+        raise TokenError("This call has a different level than was approved; ask again.")
     return found
 
 

@@ -165,7 +165,7 @@ def through_door(call: Call) -> Call:
         )
     if "calls" in given and "arguments" in given:
         raise InvalidParameterError(
-            "There are arguments and calls.", "Give calls alone: a list of arguments."
+            "There are both arguments and calls.", "Give only calls: a list of arguments."
         )
     calls = tuple(given.get("calls", ()))
     return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)

@@ -45,7 +45,7 @@ def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
         SetupError: No folder is given, or a catalogue is missing or damaged.
     """
     if not folders:
-        raise SetupError("There are no tools yet; make them with: iac-gen build")
+        raise SetupError("There are no tools yet; build them with: iac-gen build")
     tool_folders: list[ToolFolder] = []
     seen: set[str] = set()
     for folder in folders:
