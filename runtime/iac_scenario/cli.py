@@ -6,6 +6,7 @@ or a broken scenario.
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ import click
 
 from iac_base.commands import Commands
 from iac_base.distribution import DISTRIBUTION
-from iac_scenario.cli_run import FILE, MCP_CONFIG, loaded, run, taking
+from iac_scenario.cli_run import ALLOW, FILE, MCP_CONFIG, loaded, run, taking
 from iac_scenario.conversation import prompts_of
 from iac_scenario.errors import PlayError, ScenarioError
 from iac_scenario.play import PlaySettings, inspect
@@ -114,17 +115,20 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
 
 @cli.command()
 @FILE
+@ALLOW
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def model(file: Path, port: int, command: tuple[str, ...]) -> None:
+def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, ...]) -> None:
     """Serve FILE as a model on 127.0.0.1, for agents that talk to Anthropic, OpenAI or Gemini.
 
-    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model, and
-    the status says whether the expectations were met. Without it, serve until interrupted.
+    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model.
+    Without it, serve until interrupted. What fails a run fails here too, but for calls without
+    expectations.
     """
     from iac_scenario.model_server import run_client, serving
 
     scenario = loaded(file)
+    scenario = replace(scenario, allowed=scenario.allowed | frozenset(allowed))
     take, ended = taking("text", scenario, out=not command, served=True)
     with serving(scenario, take, port) as url:
         click.echo(f"A scripted model listens on {url}", err=True)

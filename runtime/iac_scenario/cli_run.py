@@ -31,6 +31,14 @@ MCP_CONFIG = click.option(
     help="Servers, in Claude's JSON format.",
 )
 
+ALLOW = click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    type=click.Choice(list(LOOSE)),
+    help="Do not fail for this; repeatable.",
+)
+
 
 def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command an option for every timeout."""
@@ -57,13 +65,7 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
 @MCP_CONFIG
 @click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
-@click.option(
-    "--allow",
-    "allowed",
-    multiple=True,
-    type=click.Choice(list(LOOSE)),
-    help="Do not fail for this; repeatable.",
-)
+@ALLOW
 @click.option(
     "--config-dir",
     type=click.Path(path_type=Path, file_okay=False),
