@@ -47,8 +47,7 @@ class Text:
         if isinstance(event, Said) and event.text:
             yield event.text
         elif isinstance(event, Answered) and event.outcome.executed:
-            text = event.outcome.text or _shown_blocks(event)
-            if text:
+            if text := answer_text(event):
                 yield f"Error: {text}" if event.outcome.is_error else text
         elif isinstance(event, ReplyFailed):
             yield from _partial(event)
@@ -213,9 +212,9 @@ def _partial(event: ReplyFailed) -> Iterator[str]:
             yield event.failure.facts[key]
 
 
-def _shown_blocks(event: Answered) -> str:
-    blocks = (block for block in event.outcome.content if block.get("type") != "text")
-    return "\n".join(map(shown, blocks))
+def answer_text(event: Answered) -> str:
+    """Return the text of a result; without any, its other blocks, shortened."""
+    return event.outcome.text or "\n".join(map(shown, event.outcome.content))
 
 
 FORMATS: Final[Mapping[str, Callable[[ScenarioScript], Text | Stream]]] = {
