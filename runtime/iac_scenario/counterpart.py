@@ -37,6 +37,8 @@ class ClientAnswers:
     log_level: str | None = None
     samples: bool = False
     """Whether any call answers sampling; servers are told of a model only then."""
+    refuses: bool = False
+    """Whether arguments that do not fit are answered here, and not sent."""
 
 
 class Counterpart:

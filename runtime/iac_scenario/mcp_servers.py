@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
@@ -190,8 +191,13 @@ class RealMcp:
         self,
         sessions: Mapping[str, ServerConnection],
         timeouts: Mapping[str, int],
+        *,
+        refuses: bool = False,
     ) -> None:
         self._sessions = sessions
+        self._refuses = refuses
+        # What the servers list does not change; a name is looked up several times a call.
+        self._found = cache(self._find)
         self._timeout_ms = timeouts["mcp_timeout_ms"]
         self._late = timeouts["notification_timeout_ms"] / 1000
 
@@ -236,7 +242,7 @@ class RealMcp:
             session, name = self._asked_server(call) if call.request else self._found(call.tool)
             listed = None if call.request else session.tools.get(name)
             note = misfit(listed.validator, call.input) if listed and not call.send_invalid else ""
-            if call.validate and note:
+            if self._refuses and note:
                 return failed(f"{name}: {note}")
             if not isinstance(call.input, dict):
                 raise CallError(f"{name}: the arguments must be a table.")
@@ -251,7 +257,8 @@ class RealMcp:
                 outcome = await self._asked(session, name, call)
             except CallError as error:
                 outcome = failed(str(error))
-        outcome = replace(outcome, note=f"{call.tool}: {note}" if note else "")
+        if note:
+            outcome = replace(outcome, note=f"{call.tool}: {note}")
         return await session.side.heard(call, outcome, self._late)
 
     def clients(self) -> "dict[str, Client]":
@@ -308,7 +315,7 @@ class RealMcp:
             ) from None
         return _outcome(result)
 
-    def _found(self, tool: str) -> tuple[ServerConnection, str]:
+    def _find(self, tool: str) -> tuple[ServerConnection, str]:
         """Return the server and the server's own name of a tool."""
         if not self._sessions:
             raise CallError(f"{tool}: no server is configured; pass --mcp-config.")
@@ -370,6 +377,7 @@ def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> ClientAnsw
         tuple(replaced(list(scenario.roots), places)),
         scenario.execution.log_level,
         samples=any(call.sampling for call in calls_of(scenario)),
+        refuses=scenario.execution.validate == "client",
     )
 
 
@@ -390,7 +398,7 @@ async def connected(
             for session in sessions.values():
                 await session.ready.wait()
             try:
-                yield RealMcp(sessions, timeouts)
+                yield RealMcp(sessions, timeouts, refuses=answering.refuses)
             finally:
                 for session in sessions.values():
                     session.stop()

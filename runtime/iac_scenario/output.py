@@ -60,7 +60,8 @@ class Stream:
     def __init__(self, scenario: ScenarioScript) -> None:
         self._scenario = scenario
         self._session = scenario.identity.session_id
-        self._space = uuid.UUID(self._session)
+        # The session's id with last digits that count.
+        self._space = str(uuid.UUID(self._session))[:24]
         self._lines = self._messages = 0
         self._begin()
 
@@ -101,7 +102,7 @@ class Stream:
 
     def _message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         self._lines += 1
-        own = str(uuid.uuid5(self._space, str(self._lines)))
+        own = f"{self._space}{self._lines:012x}"
         return {"type": kind, **fields, "session_id": self._session, "uuid": own}
 
     def _init(self) -> dict[str, Any]:
@@ -213,8 +214,9 @@ def _partial(event: ReplyFailed) -> Iterator[str]:
 
 
 def answer_text(event: Answered) -> str:
-    """Return the text of a result; without any, its other blocks, shortened."""
-    return event.outcome.text or "\n".join(map(shown, event.outcome.content))
+    """Return the text of a result, else its other blocks, shortened."""
+    others = (block for block in event.outcome.content if block.get("type") != "text")
+    return event.outcome.text or "\n".join(map(shown, others))
 
 
 FORMATS: Final[Mapping[str, Callable[[ScenarioScript], Text | Stream]]] = {

@@ -115,11 +115,11 @@ def load(path: Path) -> LoadedScenario:
     scenario = build(document, path, _identity(document, path), parsed)
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
     said = "holds what looks like a secret; write `${NAME}` and set the variable."
-    secrets = [
+    secrets = (
         str(Problem(path.name, parsed.line(where), dotted(where), said))
         for where in secrets_in(parsed.value)
-    ]
-    return LoadedScenario(scenario, tuple(warnings), tuple(secrets))
+    )
+    return LoadedScenario(scenario, tuple(warnings), secrets)
 
 
 def secrets_in(value: Any, where: Where = ()) -> Iterator[Where]:

@@ -129,12 +129,10 @@ def lost(call: ToolCall, kept: Mapping[str, Any], outcome: CallResult) -> list[M
 
 def placed(checks: Sequence[Expectation], places: Mapping[str, Any]) -> tuple[Expectation, ...]:
     """Return expectations with `${NAME}` replaced in what they want."""
+    wanted = [(placed if check.kind == "not" else replaced)(check.want, places) for check in checks]
     return tuple(
-        replace(
-            check,
-            want=(placed if check.kind == "not" else replaced)(check.want, places),
-        )
-        for check in checks
+        check if want is check.want else replace(check, want=want)
+        for check, want in zip(checks, wanted, strict=True)
     )
 
 
