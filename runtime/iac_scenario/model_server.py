@@ -27,7 +27,7 @@ from iac_scenario.mcp_config import replaced
 from iac_scenario.model import InjectedFailure, ScenarioScript, ScriptedReply, ToolCall
 from iac_scenario.results import captured, lost, misses, placed
 from iac_scenario.verdict import Verdict
-from iac_scenario.wire import FORMS, STATUS, Ask, Form, Spoken
+from iac_scenario.wire import FORMS, Ask, Form, Spoken
 
 _LARGEST: Final = 64_000_000
 """Bytes of a request."""
@@ -205,12 +205,12 @@ class _Handler(BaseHTTPRequestHandler):
         facts = {} if failure is None else failure.facts
         if self._is_gone(pause + facts.get("after_ms", 0)):
             return
-        if failure is not None and kind in STATUS:
-            status, said = STATUS[failure.kind], told(failure)
+        said = None if failure is None else told(failure)
+        if said is not None and said.status is not None:
             headers = {}
             if kind == "rate_limit":
                 headers["retry-after"] = str(facts.get("retry_after", 60))
-            self._json(status, form.error(status, said.kind, said.message), headers)
+            self._json(said.status, form.error(said.status, *said[:2]), headers)
         elif kind in ("network_unreachable", "connection_timeout"):
             self._break()
         elif kind == "malformed_json":

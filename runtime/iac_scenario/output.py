@@ -14,16 +14,12 @@ from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Sai
 from iac_scenario.model import ScenarioScript
 from iac_scenario.modes import calls_of
 from iac_scenario.results import shown
-from iac_scenario.wire import STATUS, Spoken, message
+from iac_scenario.wire import Spoken, message
 
 # One for all lines: json.dumps would make one for each.
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 _MODES: Final = {
     "accept-edits": "acceptEdits", "bypass-permissions": "bypassPermissions", "dont-ask": "dontAsk",
-}  # fmt: skip
-_ERRORS: Final = {
-    "authentication_error": "authentication_failed", "billing_error": "billing_error",
-    "rate_limit_error": "rate_limit", "api_error": "server_error",
 }  # fmt: skip
 
 
@@ -134,7 +130,7 @@ class Stream:
         said["stop_reason"] = None
         fields: dict[str, Any] = {"message": said, "parent_tool_use_id": None}
         if self._failure is not None:
-            fields["error"] = _ERRORS.get(self._failure.told.kind, "unknown")
+            fields["error"] = self._failure.told.word
         return self._message("assistant", fields)
 
     def _answered(self, event: Answered) -> Iterator[dict[str, Any]]:
@@ -162,7 +158,7 @@ class Stream:
         found: dict[str, Any] = {
             "subtype": "success",
             "is_error": failure is not None,
-            "api_error_status": None if failure is None else STATUS.get(failure.failure.kind),
+            "api_error_status": failure and failure.told.status,
             "duration_ms": event.duration_ms,
             "duration_api_ms": event.duration_ms,
             "num_turns": max(len(self._texts), 1),
@@ -186,8 +182,7 @@ class Json(Stream):
 
 def _said(event: ReplyFailed) -> str:
     """Return what the client says of a failure, after what had arrived."""
-    status = STATUS.get(event.failure.kind)
-    code = f"{status} " if status else ""
+    code = f"{event.told.status} " if event.told.status else ""
     return "\n".join((*_partial(event), f"API Error: {code}{event.told.message}"))
 
 

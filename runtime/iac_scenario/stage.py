@@ -26,6 +26,7 @@ from iac_scenario.executors import Disabled, Mock, ToolExecutor
 from iac_scenario.hooks import Hooks
 from iac_scenario.mcp_config import replaced
 from iac_scenario.model import ScenarioScript, ScriptedReply, StdioServer, ToolCall, ToolSetting
+from iac_scenario.modes import followed
 from iac_scenario.permissions import PermissionRequest, decide
 from iac_scenario.results import CallResult, captured, failed, given, lost, misses, placed
 from iac_scenario.sandbox import Parts, Sandbox
@@ -85,12 +86,11 @@ class Stage:
             yield ReplyFailed(step.failure, told(step.failure))
         else:
             position, real = 0, list[ToolCall]()
-            reply: ScriptedReply | None = step.reply
-            while reply is not None:
+            for reply in followed(step.reply):
                 async for event in self._said(reply, number, position):
                     yield event
                 real += [call for call in reply.calls if not self._scripted(call)]
-                position, reply = position + len(reply.calls), reply.then
+                position += len(reply.calls)
             for violation in self.verdict.unchecked(step.line, real, step.reply):
                 yield violation
         yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
