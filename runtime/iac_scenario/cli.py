@@ -14,7 +14,7 @@ import click
 
 from iac_base.commands import Commands
 from iac_base.distribution import DISTRIBUTION
-from iac_scenario.cli_run import ALLOW, FILE, MCP_CONFIG, loaded, run, taking
+from iac_scenario.cli_run import ALLOW, ANY_FILE, FILE, FOUND_FILE, MCP_CONFIG, loaded, run, taking
 from iac_scenario.conversation import prompts_of
 from iac_scenario.errors import PlayError, ScenarioError
 from iac_scenario.play import PlaySettings, inspect
@@ -32,12 +32,7 @@ cli.add_command(run)
 
 
 @cli.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The scenario to write.  [default: NAME.toml]",
-)
+@click.option("-o", "--output", type=ANY_FILE, help="The scenario to write.  [default: NAME.toml]")
 @click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED)
 def new(output: Path | None, server: tuple[str, ...]) -> None:
     """Write a first scenario for SERVER, a command or a URL, from what it lists.
@@ -84,13 +79,13 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
 @cli.command()
 @click.option(
     "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=ANY_FILE,
     help="The configuration that COMMAND, a client, is given; its servers are recorded.",
 )
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=ANY_FILE,
     default=Path("recorded.toml"),
     show_default=True,
     help="The scenario to write.",
@@ -148,12 +143,9 @@ def server(file: Path, name: str | None, port: int | None) -> None:
 
 
 @cli.command()
-@click.argument("contract", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("contract", type=ANY_FILE)
 @click.option(
-    "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    required=True,
-    help="The servers, in Claude's JSON format.",
+    "--mcp-config", type=FOUND_FILE, required=True, help="The servers, in Claude's JSON format."
 )
 @click.option("--update", is_flag=True, help="Write CONTRACT anew.")
 def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
@@ -174,7 +166,7 @@ def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
 
 
 @cli.command(hidden=True)
-@click.argument("log", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("log", type=ANY_FILE)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def proxy(log: Path, command: tuple[str, ...]) -> None:
     """Stand between a client and a server and write what they say to LOG."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -24,12 +24,11 @@ from iac_scenario.session import latest
 from iac_scenario.timeouts import TIMEOUTS
 from iac_scenario.verdict import LOOSE, status_of
 
-FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-MCP_CONFIG = click.option(
-    "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Servers, in Claude's JSON format.",
-)
+ANY_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+FOUND_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
+ANY_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+FILE = click.argument("file", type=ANY_FILE)
+MCP_CONFIG = click.option("--mcp-config", type=FOUND_FILE, help="Servers, in Claude's JSON format.")
 
 ALLOW = click.option(
     "--allow",
@@ -54,7 +53,7 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--tool-execution-mode", "mode", type=click.Choice(MODES), help="Over the file's.")
 @click.option(
     "--sandbox-root",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=ANY_FOLDER,
     help="The folder of the simulated tools; a temporary one without it.",
 )
 @click.option(
@@ -68,7 +67,7 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 @ALLOW
 @click.option(
     "--config-dir",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=ANY_FOLDER,
     envvar="IAC_SCENARIO_CONFIG_DIR",
     help="Keep sessions here as Claude Code does: projects, todos, plans.",
 )
@@ -78,14 +77,14 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--settings",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=FOUND_FILE,
     help="A settings.json of Claude Code: permissions, variables, hooks; repeatable.",
 )
 @click.option(
     "--report",
     "reports",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=ANY_FILE,
     help="Write a page with the timeline, or JUnit's XML for a name in .xml; repeatable.",
 )
 @click.option("--watch", is_flag=True, help="Play again whenever a file of the scenario changes.")

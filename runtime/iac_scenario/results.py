@@ -194,21 +194,23 @@ def _equals(want: Any, outcome: CallResult) -> Told | None:
     return shown(want), shown(outcome.text if isinstance(want, str) else outcome.value)
 
 
-def _contains(want: str | list[str], outcome: CallResult) -> Told | None:
+def _all_in(want: str | list[str], outcome: CallResult, has: Callable[[str], bool]) -> Told | None:
     texts = [want] if isinstance(want, str) else want
-    missing = [text for text in texts if text not in outcome.text]
+    missing = [text for text in texts if not has(text)]
     return (shown(missing[0]), shown(outcome.text)) if missing else None
+
+
+def _contains(want: str | list[str], outcome: CallResult) -> Told | None:
+    return _all_in(want, outcome, lambda text: text in outcome.text)
+
+
+def _matches(want: str | list[str], outcome: CallResult) -> Told | None:
+    return _all_in(want, outcome, lambda text: found_in(text, outcome.text) is not None)
 
 
 def _like(want: Any, outcome: CallResult) -> Told | None:
     got = outcome.text if isinstance(want, str) else outcome.value
     return None if like(want, got) else (shown(want), shown(got))
-
-
-def _matches(want: str | list[str], outcome: CallResult) -> Told | None:
-    texts = [want] if isinstance(want, str) else want
-    missing = [text for text in texts if found_in(text, outcome.text) is None]
-    return (shown(missing[0]), shown(outcome.text)) if missing else None
 
 
 def _content_types(want: list[str], outcome: CallResult) -> Told | None:
