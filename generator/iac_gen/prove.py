@@ -111,7 +111,7 @@ def prove_source(source: str) -> Iterator[str]:
 
 def _is_object_door(statement: ast.stmt) -> bool:
     """Say whether it is how a module leads to its objects: for checkers, else when asked for."""
-    return re.fullmatch(_DOOR, ast.unparse(statement)) is not None
+    return isinstance(statement, ast.If) and _DOOR.fullmatch(ast.unparse(statement)) is not None
 
 
 def prove_objects(module: Module, source: str, templates: str = "") -> list[Diagnostic]:
@@ -131,12 +131,8 @@ def prove_classes(source: str) -> Iterator[str]:
     for statement in tree.body:
         if not isinstance(statement, _OBJECT_STATEMENTS) and not _is_docstring(statement):
             yield f"line {statement.lineno}: {type(statement).__name__} is no part of a module"
-    shapes = {
-        id(node)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If)
-        for node in ast.walk(block)
-    }
+    # What lies in a block comes after it.
+    shapes: set[int] = set()
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         if not isinstance(node, _OBJECT_NODES):
@@ -147,10 +143,12 @@ def prove_classes(source: str) -> Iterator[str]:
             if any(alias.asname or alias.name == "*" for alias in node.names):
                 yield f"line {line}: an import under another name is not allowed"
         elif isinstance(node, ast.If):
+            shapes.update(map(id, ast.walk(node)))
             if ast.unparse(node.test) != "TYPE_CHECKING" or node.orelse:
                 yield f"line {line}: a condition other than TYPE_CHECKING is not allowed"
         elif isinstance(node, ast.Attribute):
-            if ast.unparse(node) not in ("self._answer", "self._command"):
+            named = isinstance(node.value, ast.Name) and node.value.id == "self"
+            if not named or node.attr not in ("_answer", "_command"):
                 yield f"line {line}: an attribute other than a command is not allowed"
         elif isinstance(node, ast.Call):
             known = isinstance(node.func, ast.Attribute) or (

@@ -124,8 +124,8 @@ def test_a_search_in_an_app_without_tools_says_so_and_gives_what_works_with_any(
     async def question(client: Client) -> None:
         answer = await client.call_tool("find_tools", {"query": "click Close", "app": "Spotify"})
         content = answer.structured_content or {}
-        # A button and a menu item may both be called that.
-        assert {row["name"] for row in content["tools"]} == {"perform_action", "click_menu"}
+        # An element and a menu item may both be called that.
+        assert {row["name"] for row in content["tools"]} == {"click", "click_menu"}
         assert "There are no tools of" in content["note"]
         answer = await client.call_tool("find_tools", {"query": "xyzzy", "app": "Spotify"})
         assert (answer.structured_content or {})["tools"] == []

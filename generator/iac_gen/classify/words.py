@@ -114,11 +114,8 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if pair is not None and words[0] == "bring" and given.direct and not _front(given):
         return _CHANGES
     if pair is not None:
-        return (
-            pair
-            if not (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
-            else highest((pair, _STARTS))
-        )
+        reached = (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
+        return highest((pair, _STARTS)) if reached else pair
     if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
@@ -131,7 +128,8 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     first = _VERBS.get(words[0])
     if first is None:
         return _without_verb(words, given)
-    if words == ("forward",) and given.direct and not _SEEN & _types(given):
+    drafts = given.direct and not _SEEN & _types(given) and "transport" not in given.around
+    if words == ("forward",) and drafts:
         return LevelVerdict("MODIFY", "opens a draft")
     if words == ("push",) and "file" in _types(given):
         return LevelVerdict("MODIFY", "writes a file")
@@ -228,12 +226,13 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "asks another computer")
     if words[0] in ("show", "display", "present") and _SETS["asks"] & rest:
         return LevelVerdict("MODIFY", "asks the user")
-    if SECRET_WORDS & rest and first.reason == "reads" and given.answers == "value":
-        return LevelVerdict("DANGEROUS", "answers a secret")
-    if SECRET_WORDS & rest and first.reason == _VIEW.reason and given.answers == "value":
+    told = first.reason in ("reads", _VIEW.reason) and given.answers == "value"
+    if SECRET_WORDS & rest and told:
         return LevelVerdict("DANGEROUS", "answers a secret")
     if words[-1] in SECRET_WORDS and first.reason == _VIEW.reason:
         return LevelVerdict("MODIFY", "shows a secret")
+    if words[0] == "select" and words[-1] in ("file", "files"):
+        return LevelVerdict("MODIFY", "takes a file in")
     if words[0] == "get" and given.plain and rest and rest <= _SETS["urls"]:
         return LevelVerdict("MODIFY", "opens a URL")
     if words[0] in _SETS["goes"] and _SETS["urls"] & rest:
@@ -329,6 +328,8 @@ def _moves_the_view(words: Phrase, given: Given) -> bool:
         return rest[-1] != "volume" or "volume" not in given.around
     if led not in _SETS["view_verbs"]:
         return False
+    if "for" in rest[1:]:
+        rest = rest[: rest.index("for")]
     while len(rest) > 1 and rest[-1] in _SETS["ways"]:
         rest.pop()
     nouns = _SETS["view_nouns"]

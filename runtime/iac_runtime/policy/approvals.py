@@ -5,17 +5,15 @@ is one transaction that takes the write lock first, so two processes lose nothin
 damaged is set aside and a new one begun: then nothing is remembered, and all is asked again.
 
 What counts are questions that a person declined, or saw and left alone, for each client by
-itself: after five within ten minutes it asks no more for ten minutes. A question that a client
-closed, failed at or never answered counts nothing, for nobody may have seen it; an answer that
-allows ends the stop.
+itself: after five within ten minutes it asks no more for ten minutes. One that a client closed,
+failed at or never answered counts nothing, for nobody may have seen it; a yes ends the stop.
 
 A token travels through the client (the `requestState` of MCP 2026-07-28), which is not trusted:
 it is sealed, it expires, and it works once, in whichever process of the same state folder.
 
 What is remembered is what a call would do (`scope`), by whatever tool. A row is void when the tools
-of the app were built anew, by tools.lock, and when its seal does not fit: then the question is
-asked again. A seal does not show that a row was brought back that had been revoked; who can write
-to the state folder can also read the key.
+of the app were built anew, by tools.lock, and when its seal does not fit: then it is asked again.
+A seal does not show that a revoked row was brought back: who can write there can read the key.
 """
 
 import base64
