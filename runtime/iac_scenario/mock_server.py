@@ -1,12 +1,15 @@
 """The mock tools of a scenario as a server of MCP, over stdio or Streamable HTTP."""
 
 import json
+import os
+import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
 from iac_scenario.arguments import misfit, validator_of
+from iac_scenario.errors import PlayError
 from iac_scenario.events import as_result
 from iac_scenario.likeness import like
 from iac_scenario.model import ScenarioScript, ToolCall, ToolSetting
@@ -122,5 +125,9 @@ async def _over_stdio(server: "Server[Any]") -> None:
 async def _over_http(server: "Server[Any]", port: int) -> None:
     import uvicorn
 
-    app = server.streamable_http_app()
-    await uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="warning")).serve()
+    try:
+        listener = socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise PlayError(f"--port {port}: {os.strerror(error.errno or 0)}.") from None
+    config = uvicorn.Config(server.streamable_http_app(), log_level="warning")
+    await uvicorn.Server(config).serve([listener])

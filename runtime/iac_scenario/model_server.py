@@ -312,9 +312,12 @@ def serving(
 ) -> Iterator[str]:
     """Serve the scenario's model on 127.0.0.1 and yield its address; judge the whole at the end.
 
-    Raises OSError.
+    Raises PlayError for a port that cannot be had.
     """
-    server = _Server(("127.0.0.1", port), _Handler)
+    try:
+        server = _Server(("127.0.0.1", port), _Handler)
+    except OSError as error:
+        raise PlayError(f"--port {port}: {error.strerror}.") from None
     server.model = ScriptedModel(scenario, take)
     server.names = (scenario.identity.model,)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)

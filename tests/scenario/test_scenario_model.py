@@ -170,6 +170,12 @@ def test_a_client_is_run_with_the_way_to_the_model(run: Run) -> None:
     assert run("model", SCENARIO, "--", "/nowhere/client").status == 2
 
 
+def test_a_port_that_is_taken_is_one_line(run: Run, served: Served) -> None:
+    for command in (["model", SCENARIO, "--", "true"], ["server", SCENARIO]):
+        ran = run(*command[:2], "--port", served.port, *command[2:])
+        assert (ran.status, ran.err) == (2, f"--port {served.port}: Address already in use.\n")
+
+
 @pytest.mark.process
 def test_mock_tools_are_a_server(make: Make, run: Run) -> None:
     mocks = make(
