@@ -15,11 +15,16 @@ import anyio
 import anyio.abc
 
 from iac_scenario.arguments import misfit, validator_of
-from iac_scenario.counterpart import ClientAnswers, Counterpart, listen, listens, requested
+from iac_scenario.counterpart import (
+    ClientAnswers,
+    Counterpart,
+    is_modern,
+    listen,
+    listens,
+    requested,
+)
 from iac_scenario.errors import CallError, PlayError
-from iac_scenario.mcp_config import replaced
-from iac_scenario.model import ScenarioScript, StdioServer, ToolCall, public
-from iac_scenario.modes import calls_of
+from iac_scenario.model import StdioServer, ToolCall, public
 from iac_scenario.results import NOT_GIVEN, CallResult, failed
 
 if TYPE_CHECKING:
@@ -126,13 +131,6 @@ class ServerConnection:
         if self._log_level and client.server_capabilities.logging and not is_modern(client):
             params = {"level": self._log_level}
             await requested(client, "logging/setLevel", params, None)
-
-
-def is_modern(client: "Client") -> bool:
-    """Whether the connection has the protocol without a handshake."""
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 @asynccontextmanager
@@ -291,7 +289,7 @@ class RealMcp:
             # Its time limit was given to the client; it holds for each round of a call.
             if not call.request:
                 result = await client.call_tool(name, call.input, progress_callback=heard)
-            elif listens(call.request, modern=is_modern(client)):
+            elif listens(client, call.request):
                 await session.streams.start(listen, client, call.input)
                 return CallResult((), structured={})
             else:
@@ -365,19 +363,6 @@ def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
         ),
         is_error=bool(result.is_error),
         structured=NOT_GIVEN if structured is None else structured,
-    )
-
-
-def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> ClientAnswers:
-    """Return how a scenario meets its servers."""
-    return ClientAnswers(
-        scenario.execution.protocol,
-        scenario.elicitations,
-        scenario.sampling,
-        tuple(replaced(list(scenario.roots), places)),
-        scenario.execution.log_level,
-        samples=any(call.sampling for call in calls_of(scenario)),
-        refuses=scenario.execution.validate == "client",
     )
 
 
