@@ -57,6 +57,7 @@ _LATER: Final = {
     "bundle": "install",
     "doctor": "doctor",
     "install": "install",
+    "open": "iac_page.cli:open_page",
     "plans": "plans",
     "policy": "policy",
     "probe": "probe",
@@ -75,9 +76,10 @@ class _Commands(Commands):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _LATER:
-            home = _LATER[cmd_name]
+            home, _, function = _LATER[cmd_name].partition(":")
             module = import_module(home if "." in home else f"iac_mcp.cli.{home}")
-            return with_examples(getattr(module, cmd_name.replace("-", "_")), cmd_name)
+            found = getattr(module, function or cmd_name.replace("-", "_"))
+            return with_examples(found, cmd_name)
         command = super().get_command(ctx, cmd_name)
         return with_examples(command, cmd_name) if command is not None else None
 

@@ -6,7 +6,6 @@ Exit status: 0 done, 1 the call of `check` would not run, 2 wrong usage or set-u
 import contextlib
 import secrets
 from pathlib import Path
-from typing import Any, Final
 
 import click
 
@@ -17,10 +16,10 @@ from iac_mcp.cli.common import HELP
 from iac_mcp.cli.policy_check import check, explain, policy_options, test
 from iac_runtime.gate.limiter import Limits, rate
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.file import DAYS, load_policy, parse_policy, policy_path
-from iac_runtime.policy.matching import Match, Matcher
+from iac_runtime.policy.file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.model import PRESETS, Flags, Policy
 from iac_runtime.policy.permissions import open_permissions
+from iac_runtime.policy.telling import spoken
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders
 
@@ -68,11 +67,11 @@ def show(
         *(("launch", app, found.where("launch")) for app in found.launch),
         *(("reads", app, found.where("reads")) for app in found.reads),
         *(("secrets", app, found.where("secrets")) for app in found.secrets),
-        *(("deny", _spoken(match), match.source) for match in found.denied),
-        *(("ask", _spoken(match), match.source) for match in found.ask),
-        *(("allow", _spoken(match), match.source) for match in found.allow),
+        *(("deny", spoken(match), match.source) for match in found.denied),
+        *(("ask", spoken(match), match.source) for match in found.ask),
+        *(("allow", spoken(match), match.source) for match in found.allow),
         *(
-            ("your rule", f"{_spoken(rule.match)} is {rule.level}", rule.match.source)
+            ("your rule", f"{spoken(rule.match)} is {rule.level}", rule.match.source)
             for rule in found.rules
         ),
     ]
@@ -83,28 +82,6 @@ def show(
 def _limited(found: Policy, kind: str) -> str:
     said = getattr(found, f"{kind}_per_second") is not None
     return found.where("limits") if said else "default"
-
-
-_WORDS: Final = {"others": "only apps", "outside": "folders write", "verbs": "never"}
-_QUIET: Final = frozenset(("argument", "lines", "source", "why"))
-
-
-def _spoken(match: Match) -> str:
-    usual = Match()._asdict()
-    parts = match._asdict().items()
-    said = [(key, part) for key, part in parts if part != usual[key] and key not in _QUIET]
-    rows = (f"{_WORDS.get(key, key)} {_value(key, part)}" for key, part in said)
-    return ", ".join([*rows, *(f"{key} = {_value('', wanted)}" for key, wanted in match.argument)])
-
-
-def _value(key: str, value: Any) -> str:
-    if isinstance(value, Matcher):
-        parts = value._asdict().items() - Matcher()._asdict().items()
-        return " ".join(f"{name} {_value(name, part)}" for name, part in sorted(parts))
-    if key == "hours":
-        return "-".join(f"{at // 60:02}:{at % 60:02}" for at in value)
-    words = [DAYS[at] for at in value] if key == "days" else value
-    return "|".join(words) if isinstance(value, tuple) else str(value).lower()
 
 
 policy.add_command(check)

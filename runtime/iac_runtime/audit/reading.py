@@ -12,7 +12,7 @@ from iac_base.errors import SetupError
 from iac_base.files import StateFileError
 from iac_base.sqlite import explain
 from iac_runtime.audit.chain import AuditRow, ChainCheck, verify
-from iac_runtime.audit.index import Test, search
+from iac_runtime.audit.index import Test, by_day, search
 from iac_runtime.audit.store import (
     FILE,
     connect_read,
@@ -169,6 +169,16 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
             if len(found) >= limit:
                 break
     return found[::-1]
+
+
+def counts(folder: Path, since: str) -> dict[tuple[str, str], int]:
+    """Return how many calls there were, by day (UTC) and app. Raises SetupError."""
+    found: dict[tuple[str, str], int] = {}
+    with opened(folder) as connection:
+        for day, apps, number in by_day(connection, since):
+            app = next(filter(None, apps.split(",")), "")
+            found[day, app] = found.get((day, app), 0) + number
+    return found
 
 
 def _came(event: str | None, outcome: str | None, *, running: bool) -> dict[str, Any]:

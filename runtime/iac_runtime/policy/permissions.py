@@ -58,6 +58,7 @@ _WAYS: Final[Mapping[Approver, str]] = {
     "client": "the client",
     "dialog": "the dialog",
     "terminal": "the terminal",
+    "page": "the page",
 }
 _CAME: Final[Mapping[Verdict, str]] = {
     "cancel": "closed the question",
