@@ -6,6 +6,7 @@ or a broken scenario.
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ import click
 
 from iac_base.commands import Commands
 from iac_base.distribution import DISTRIBUTION
-from iac_scenario.cli_run import FILE, MCP_CONFIG, loaded, run, taking
+from iac_scenario.cli_run import ALLOW, ANY_FILE, FILE, FOUND_FILE, MCP_CONFIG, loaded, run, taking
 from iac_scenario.conversation import prompts_of
 from iac_scenario.errors import PlayError, ScenarioError
 from iac_scenario.play import PlaySettings, inspect
@@ -31,12 +32,7 @@ cli.add_command(run)
 
 
 @cli.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The scenario to write.  [default: NAME.toml]",
-)
+@click.option("-o", "--output", type=ANY_FILE, help="The scenario to write.  [default: NAME.toml]")
 @click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED)
 def new(output: Path | None, server: tuple[str, ...]) -> None:
     """Write a first scenario for SERVER, a command or a URL, from its list of tools.
@@ -83,13 +79,13 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
 @cli.command()
 @click.option(
     "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The configuration for the client COMMAND; its servers are recorded.",
+    type=ANY_FILE,
+    help="The configuration that COMMAND, a client, is given; its servers are recorded.",
 )
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=ANY_FILE,
     default=Path("recorded.toml"),
     show_default=True,
     help="The scenario to write.",
@@ -114,17 +110,20 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
 
 @cli.command()
 @FILE
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 chooses a free port.")
+@ALLOW
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def model(file: Path, port: int, command: tuple[str, ...]) -> None:
-    """Serve FILE as a model on 127.0.0.1, for agents that use Anthropic, OpenAI or Gemini.
+def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, ...]) -> None:
+    """Serve FILE as a model on 127.0.0.1, for agents that talk to Anthropic, OpenAI or Gemini.
 
-    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model, and
-    the status says whether the expectations were met. Without it, serve until interrupted.
+    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model.
+    Without it, serve until interrupted. What fails a run fails here too, but for calls without
+    expectations.
     """
     from iac_scenario.model_server import run_client, serving
 
     scenario = loaded(file)
+    scenario = replace(scenario, allowed=scenario.allowed | frozenset(allowed))
     take, ended = taking("text", scenario, out=not command, served=True)
     with serving(scenario, take, port) as url:
         click.echo(f"A scripted model listens on {url}", err=True)
@@ -144,12 +143,9 @@ def server(file: Path, name: str | None, port: int | None) -> None:
 
 
 @cli.command()
-@click.argument("contract", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("contract", type=ANY_FILE)
 @click.option(
-    "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    required=True,
-    help="The servers, in Claude's JSON format.",
+    "--mcp-config", type=FOUND_FILE, required=True, help="The servers, in Claude's JSON format."
 )
 @click.option("--update", is_flag=True, help="Write CONTRACT again.")
 def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
@@ -170,7 +166,7 @@ def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
 
 
 @cli.command(hidden=True)
-@click.argument("log", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("log", type=ANY_FILE)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def proxy(log: Path, command: tuple[str, ...]) -> None:
     """Run between a client and a server, and write their messages to LOG."""

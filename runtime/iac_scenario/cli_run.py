@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -24,11 +24,18 @@ from iac_scenario.session import latest
 from iac_scenario.timeouts import TIMEOUTS
 from iac_scenario.verdict import LOOSE, status_of
 
-FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-MCP_CONFIG = click.option(
-    "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Servers, in Claude's JSON format.",
+ANY_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+FOUND_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
+ANY_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+FILE = click.argument("file", type=ANY_FILE)
+MCP_CONFIG = click.option("--mcp-config", type=FOUND_FILE, help="Servers, in Claude's JSON format.")
+
+ALLOW = click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    type=click.Choice(list(LOOSE)),
+    help="Do not fail for this; repeatable.",
 )
 
 
@@ -46,8 +53,8 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--tool-execution-mode", "mode", type=click.Choice(MODES), help="Overrides the file.")
 @click.option(
     "--sandbox-root",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder for simulated tools (default: a temporary folder).",
+    type=ANY_FOLDER,
+    help="The folder of the simulated tools; a temporary one without it.",
 )
 @click.option(
     "--allow-real-bash",
@@ -56,17 +63,11 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
 @MCP_CONFIG
-@click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Overrides the file.")
-@click.option(
-    "--allow",
-    "allowed",
-    multiple=True,
-    type=click.Choice(list(LOOSE)),
-    help="Allow this; repeatable.",
-)
+@click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
+@ALLOW
 @click.option(
     "--config-dir",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=ANY_FOLDER,
     envvar="IAC_SCENARIO_CONFIG_DIR",
     help="Store sessions here as Claude Code does: projects, todos, plans.",
 )
@@ -76,15 +77,15 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--settings",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=FOUND_FILE,
     help="A settings.json of Claude Code: permissions, variables, hooks; repeatable.",
 )
 @click.option(
     "--report",
     "reports",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a page with the timeline, or JUnit XML if the name ends in .xml; repeatable.",
+    type=ANY_FILE,
+    help="Write a page with the timeline, or JUnit's XML for a name in .xml; repeatable.",
 )
 @click.option("--watch", is_flag=True, help="Run again after every change of a file.")
 @click.option(

@@ -24,7 +24,6 @@ from iac_scenario.command_line import (
     MOVERS,
     CommandWord,
     UnclearLineError,
-    commands_of,
     only_reads,
     seen_in,
     suspects,
@@ -144,8 +143,10 @@ def _asking(permissions: PermissionRules, reason: str) -> PermissionDecision:
 
 def _unclear(request: PermissionRequest) -> str:
     """Return what hides the commands of a line of Bash, if anything does."""
+    if request.tool != "Bash":
+        return ""
     try:
-        commands_of(str(request.input.get("command", "")) if request.tool == "Bash" else "")
+        seen_in(str(request.input.get("command", "")))
     except UnclearLineError as unclear:
         return str(unclear)
     return ""

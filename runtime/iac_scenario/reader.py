@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from iac_base.files import IrregularFileError, TooLargeError, read_bounded
 from iac_base.positions import Document, TextError, read_json, read_toml
 from iac_base.positions import Path as Where
 from iac_base.secrets import without_secrets
@@ -75,13 +76,12 @@ def _content(value: dict[str, Any], folder: Path) -> Any:
 
 
 def _bounded(path: Path, told: str = "") -> bytes:
-    if not path.is_file():
-        raise ValueError(f"{told}there is no such file.")
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise ValueError(f"{told}has more than {LARGEST:,} bytes.")
-    return data
+    try:
+        return read_bounded(path, LARGEST)[0]
+    except (FileNotFoundError, NotADirectoryError, IrregularFileError):
+        raise ValueError(f"{told}there is no such file.") from None
+    except TooLargeError:
+        raise ValueError(f"{told}has more than {LARGEST:,} bytes.") from None
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -115,11 +115,11 @@ def load(path: Path) -> LoadedScenario:
     scenario = build(document, path, _identity(document, path), parsed)
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
     said = "holds what looks like a secret; write `${NAME}` and set the variable."
-    secrets = [
+    secrets = (
         str(Problem(path.name, parsed.line(where), dotted(where), said))
         for where in secrets_in(parsed.value)
-    ]
-    return LoadedScenario(scenario, tuple(warnings), tuple(secrets))
+    )
+    return LoadedScenario(scenario, tuple(warnings), secrets)
 
 
 def secrets_in(value: Any, where: Where = ()) -> Iterator[Where]:

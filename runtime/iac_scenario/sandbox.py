@@ -6,7 +6,7 @@ descriptor. Exchanging a folder for a link in between gains nothing. Files are r
 changed in place, so a hard link to a file elsewhere is not written through.
 """
 
-# ruff: noqa: PTH100, PTH208
+# ruff: noqa: PTH100
 # Descriptors are the point here; pathlib takes none.
 
 import errno
@@ -37,10 +37,7 @@ _PRIVATE: Final = frozenset(("var", "tmp", "etc"))
 LARGEST: Final = 10_000_000
 """Bytes of one file that is read or written."""
 _NEVER: Final = "is never written: it can run or open things."
-_DEEPEST: Final = 64
 _MOST_GUARDED: Final = 500
-_MOST: Final = 100_000
-"""Entries that one walk visits."""
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: a pipe in the place of a file must not hold the run up.
@@ -198,28 +195,6 @@ class Sandbox:
                 with suppress(OSError):
                     os.unlink(draft, dir_fd=folder)
                 raise
-
-    def walk(self, parts: Parts) -> Iterator[tuple[Parts, str]]:
-        """Yield all below a folder with its kind, by name, each folder before what it holds."""
-        pending = self._listed(parts)
-        visited = 0
-        while pending:
-            here, kind = pending.pop()
-            visited += 1
-            if visited > _MOST or len(here) > _DEEPEST:
-                raise CallError(f"{self.shown(parts)} contains too many files.")
-            yield here, kind
-            if kind == "folder":
-                pending += self._listed(here)
-
-    def _listed(self, parts: Parts) -> list[tuple[Parts, str]]:
-        """Return what a folder holds, the last name first."""
-        found = []
-        with self._told(parts), self._folder(parts) as folder:
-            for name in sorted(os.listdir(folder), reverse=True):
-                with suppress(FileNotFoundError):
-                    found.append(((*parts, name), _kind(folder, name)))
-        return found
 
     def protected(self) -> dict[Parts, int]:
         """Return where protected files and folders stand, and their inodes; none inside others.

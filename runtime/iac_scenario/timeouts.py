@@ -1,36 +1,16 @@
-"""How long things may take: one table, and the order in which the values are looked up."""
+"""How long things may take, and the order in which the values are looked up."""
 
 import os
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from iac_scenario.errors import PlayError
+from iac_scenario.schema import TABLES
 
-
-class Timeout(NamedTuple):
-    """A time in milliseconds: its default, and what it limits."""
-
-    default: int
-    doc: str
-
-
-TIMEOUTS: Final[Mapping[str, Timeout]] = {
-    "mcp_start_timeout_ms": Timeout(
-        30_000, "The time for a server to start, agree on a protocol and list its tools."
-    ),
-    "mcp_timeout_ms": Timeout(30_000, "The time for a server to answer one call."),
-    "notification_timeout_ms": Timeout(5_000, "The time to wait for an expected notification."),
-    "bash_timeout_ms": Timeout(
-        120_000, "The time for one Bash command; a call's own `timeout` may be shorter."
-    ),
-    "hook_timeout_ms": Timeout(
-        60_000, "The time for one hook; its own `timeout`, in seconds, may be shorter."
-    ),
-    "prompt_timeout_ms": Timeout(
-        600_000, "The time for everything that one prompt causes; after it the run fails."
-    ),
-    "response_delay_ms": Timeout(0, "The pause before a reply without its own `delay_ms`."),
+TIMEOUTS: Final = {
+    name: field for name, field in TABLES["timeouts"].fields.items() if field.honoured
 }
+"""Times in milliseconds, as `schema.toml` has them."""
 
 
 def resolve(flags: Mapping[str, int | None], scenario: Mapping[str, int]) -> dict[str, int]:
@@ -48,7 +28,7 @@ def resolve(flags: Mapping[str, int | None], scenario: Mapping[str, int]) -> dic
             found[name] = own
         else:
             variable = f"IAC_SCENARIO_{name.upper()}"
-            text = os.environ.get(variable, str(timeout.default))
+            text = os.environ.get(variable, timeout.default)
             if not (text.isascii() and text.isdigit()):
                 raise PlayError(f"{variable}={text!r}: give a whole number of milliseconds.")
             found[name] = int(text)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario.command_line import UnclearLineError, commands_of, only_reads
+from iac_scenario.command_line import UnclearLineError, only_reads, seen_in
 from iac_scenario.model import PermissionRules
 from iac_scenario.permissions import PermissionRequest, decide, rule_fault
 from iac_scenario.sandbox import Parts, parts_of
@@ -147,7 +147,7 @@ def test_what_only_reads(line: str, expected: bool) -> None:
 @given(st.text("abrmls -&|;$`'\"\\\n()<>", max_size=25))
 def test_no_line_that_runs_a_denied_command_slips_through(line: str) -> None:
     try:
-        names = {words[0].text for words in commands_of(line)}
+        names = {seen.words[0].text for seen in seen_in(line)}
     except UnclearLineError:
         names = set()
     verdict = decide(request("Bash", line or " "), PermissionRules(deny=("Bash(rm *)",))).verdict
