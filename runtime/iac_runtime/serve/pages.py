@@ -186,7 +186,7 @@ _SHOWN: Final = 8
 
 def _note(catalogue: Catalogue, app: str | None, *, found: bool, more: bool) -> str:
     """Return what is to be said beside the tools that were found; empty where nothing is."""
-    if app is not None and catalogue.find_app(app) is None:
+    if app is not None and catalogue.meant_app(app) is None:
         others = " These work with any app." if found else ""
         return f"There are no tools for {quoted(app)}; list_apps names the apps there are.{others}"
     if more:

@@ -165,6 +165,15 @@ class Catalogue:
                 return app
         return None
 
+    def meant_app(self, name: str) -> AppRow | None:
+        """Return the app that somebody means: also by a part of its name that no other app has."""
+        found = self.find_app(name)
+        said = set(name.casefold().split())
+        if found is not None or not said:
+            return found
+        some = [app for app in self.apps.values() if said <= set(app.name.casefold().split())]
+        return some[0] if len(some) == 1 else None
+
     def listing(self) -> list[dict[str, Any]]:
         """Return the finished entries of tools/list, in the order of their names.
 
