@@ -20,6 +20,7 @@ from iac_base.errors import (
     IacError,
     InvalidParameterError,
     NextCall,
+    SetupError,
     ToolError,
     UnknownToolError,
     quoted,
@@ -242,8 +243,18 @@ class CallMethod:
             # Heavy, and most calls search nothing.
             from iac_runtime.serve.pages import ToolSearch
 
-            self._search = ToolSearch(self._catalogue, read_only=self._gate.read_only)
+            read_only = self._gate.read_only
+            self._search = ToolSearch(self._catalogue, read_only=read_only, needs=self._needs)
         return self._search.find(arguments)
+
+    def _needs(self, name: str, example: Mapping[str, Any]) -> Level | None:
+        """Return the level of a generated tool's example; planning others may look at a screen."""
+        if name not in self._catalogue().tools:
+            return None
+        try:
+            return self._gate.judge(self._gate.plan(Call(name, example)), Requester())[1].level
+        except (ToolError, SetupError):
+            return None
 
 
 def _through_gate(

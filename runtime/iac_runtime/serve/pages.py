@@ -36,9 +36,18 @@ class ToolSearch:
     Args:
         catalogue: Returns the tools as they are now.
         read_only: Leave out what can change something.
+        needs: Says the level that a call of a tool needs with all that raises it, None where it
+            cannot be told; without it the tables alone say.
     """
 
-    def __init__(self, catalogue: Callable[[], Catalogue], *, read_only: bool) -> None:
+    def __init__(
+        self,
+        catalogue: Callable[[], Catalogue],
+        *,
+        read_only: bool,
+        needs: Callable[[str, Mapping[str, Any]], Level | None] | None = None,
+    ) -> None:
+        self._needs = needs or (lambda _name, _example: None)
         self._catalogue = catalogue
         self._read_only = read_only
         self._made: tuple[Catalogue, Index] | None = None
@@ -92,7 +101,10 @@ class ToolSearch:
 
     def _row(self, page: Page, hit: SearchHit) -> dict[str, Any]:
         level, others = _needed(self._catalogue(), page)
-        reach = page.level if page.level == page.ceiling else f"{page.level} to {page.ceiling}"
+        if (raised := self._needs(page.tool, page.example)) not in (None, level):
+            level, others = raised, ""
+        most = page.ceiling if at_most(level, page.ceiling) else level
+        reach = page.level if page.level == most else f"{page.level} to {most}"
         row = {
             "name": page.tool,
             "purpose": page.purpose,
