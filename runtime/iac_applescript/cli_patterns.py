@@ -98,6 +98,6 @@ def _read(file: Path) -> list[ScriptPattern]:
         try:
             rows.append(pattern_from_json(json.loads(line)))
         except (ValueError, RecursionError) as error:
-            reason = "is no JSON" if isinstance(error, json.JSONDecodeError) else error
+            reason = "is not JSON" if isinstance(error, json.JSONDecodeError) else error
             raise SetupError(f"{file}, line {number}: {reason}; nothing was imported.") from error
     return rows

@@ -193,7 +193,7 @@ def pattern_from_json(row: Any) -> ScriptPattern:
         ValueError: It is no pattern; the text names the field.
     """
     if not isinstance(row, dict):
-        raise ValueError("is no object")  # noqa: TRY004 (what a file holds, not a type of ours)
+        raise ValueError("is not an object")  # noqa: TRY004 (what a file holds, not a type of ours)
     for unknown in sorted(set(row) - {*_FIELDS, *_SHOWN})[:1]:
         raise ValueError(f"has an unknown field {unknown[:40]!r}")
     for name, kind in _FIELDS.items():

@@ -89,7 +89,7 @@ def test_a_bad_guide_is_told_in_one_line(tmp_path: Path, text: str, says: str) -
     with pytest.raises(SetupError, match=says):
         read_skill(path, own=True)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(SetupError, match="cannot be read"):
+    with pytest.raises(SetupError, match="is not readable text"):
         read_skill(path, own=True)
 
 

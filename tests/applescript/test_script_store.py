@@ -315,7 +315,7 @@ def test_the_command_line_lists_shows_and_forgets(cli) -> None:
     cli("forget", expect=2)
     assert "1 forgotten" in cli("forget", "1", "--yes").output
     assert "1 forgotten" in cli("forget", "--all", "--yes").output
-    assert "nothing" in cli("forget", "--all", "--yes").output
+    assert "no patterns" in cli("forget", "--all", "--yes").output
 
 
 def test_an_export_can_be_taken_in(cli, tmp_path: Path) -> None:

@@ -220,11 +220,8 @@ class ValueReader:
         text = _text(value, where)
         found = enumerator_term(text, rows)
         if found is None:
-            raise InvalidParameterError(
-                f"{where}: {quoted(text)} is not a {name}.",
-                said=text,
-                known=[row[0] for row in rows],
-            )
+            message = f"{where}: {quoted(text)} is not a {name}."
+            raise InvalidParameterError(message, said=text, known=[row[0] for row in rows])
         return found
 
     def _reference(self, value: Any, name: str, where: str) -> Value:
@@ -247,10 +244,8 @@ class ValueReader:
             row = field_named(rows, field)
             if row is not None:
                 return row
-            message, known = (
-                f"{quoted(field)} is not a field of {name}.",
-                [row.term for row in rows],
-            )
+            message = f"{quoted(field)} is not a field of {name}."
+            known = [row.term for row in rows]
             raise InvalidParameterError(message, said=field, known=known)
 
         return find
