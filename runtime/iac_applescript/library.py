@@ -1,14 +1,14 @@
 """Scripts that are kept under a name: those that are shipped, and the user's own.
 
 A file `scripts/APP.toml` holds the scripts of one app, a table each; its id is `APP.NAME`. The
-folder `scripts` of the data folder is read the same way, and a plain .applescript or .js there whose
-first lines are comments of the form `-- purpose: …` is a script too. Nothing is read before a script
-is looked for. What is wrong with a file of the user's is one line, and never a failure.
+folder `scripts` of the data folder is read the same way, and a plain .applescript or .js there
+whose first lines are comments of the form `-- purpose: …` is a script too. Nothing is read before a
+script is looked for. What is wrong with a file of the user's is one line, and never a failure.
 """
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -106,6 +106,11 @@ class SavedScript(NamedTuple):
             raise self._refused()
         return found
 
+    def example(self) -> dict[str, Any]:
+        """Return arguments of a call: what stands where nothing is given, else what is meant."""
+        told = self.parameters.items()
+        return {name: row.doc if row.default is None else row.default for name, row in told}
+
     def _refused(self) -> ToolError:
         told = "; ".join(f"{name}, {row.said()}" for name, row in self.parameters.items())
         return ToolError("INVALID_PARAMETER", f"{self.name} takes {told or 'no arguments'}.")
@@ -115,15 +120,20 @@ def find_script(name: str, folder: Path | None = None) -> SavedScript | None:
     """Return the script of a name, the user's own before one that is shipped; None for none."""
     own = {row.name: row for row in own_scripts(folder)[0]}
     stem = name.partition(".")[0]
-    shipped = _shipped(stem) if _NAME.match(stem) and (SHIPPED / f"{stem}.toml").exists() else ()
-    return own.get(name) or next((row for row in shipped if row.name == name), None)
+    there = _NAME.match(stem) and (SHIPPED / f"{stem}.toml").exists()
+    rows = _shipped(stem) if there else ()
+    return own.get(name) or next((row for row in rows if row.name == name), None)
+
+
+def shipped() -> list[SavedScript]:
+    """Return the scripts that are shipped."""
+    return [row for path in sorted(SHIPPED.glob("*.toml")) for row in _shipped(path.stem)]
 
 
 def scripts(folder: Path | None = None) -> list[SavedScript]:
     """Return every script; one of the user's takes the place of one that is shipped."""
-    rows = (row for path in sorted(SHIPPED.glob("*.toml")) for row in _shipped(path.stem))
-    found = {row.name: row for row in rows}
-    return list((found | {row.name: row for row in own_scripts(folder)[0]}).values())
+    rows = (*shipped(), *own_scripts(folder)[0])
+    return list({row.name: row for row in rows}.values())
 
 
 def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tuple[str, ...]]:

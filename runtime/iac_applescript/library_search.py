@@ -4,33 +4,62 @@ A word counts by how few scripts have it; one that no script has counts a little
 name what is theirs. A wish that is for no app at all finds nothing.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import log
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from iac_applescript.library import SavedScript, scripts
+from iac_applescript.analysis.analyser import Analyser
+from iac_applescript.library import SavedScript, own_scripts, scripts, shipped
 from iac_applescript.patterns import others
 from iac_base.words import fold, split, stem
 from iac_runtime.search.hints import areas, is_served
 from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.request import SearchRequest, known_words, read_request
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import DOORS
 
-FLOOR: Final = 0.62
+FLOOR: Final = 0.55
 """Below this score no script does what is wanted."""
 
-_TAG: Final = 0.85
+_SURELY: Final = 0.8
+"""From this score on a script is offered beside tools."""
+
+_TAG: Final = 0.9
 """What a word is worth that is said of a script beside its purpose."""
 
 _GROUP: Final = 0.6
 """How well a word stands for another of its group (`patterns`)."""
 
-_UNHEARD: Final = 0.35
+_UNHEARD: Final = 0.7
 """What a word weighs that no script has, against the rarest that one has."""
 
-_AREA: Final = 0.3
+_LOOKS: Final = frozenset(
+    map(stem, "list say read get find count look tell search check show whose what which".split())
+)
+"""First words of what only looks; questions do too (`words.toml`)."""
+
+_ACTS: Final = 0.8
+"""What is left of the score of a script that acts where somebody wants to look, or looks where
+something is to be done."""
+
+_LOSES: Final = frozenset(
+    map(stem, "delete remove empty trash erase clear bin throw rid drop cancel clean".split())
+)
+"""Words of what loses something, which nobody is offered who did not ask for it."""
+
+_ELSEWHERE: Final = 0.75
+"""What is left of a score where a request seems to be for what no app does."""
+
+_NUMBERS: Final = frozenset(
+    map(stem, "one two three four five six seven eight nine ten single several".split())
+)
+
+_CALLED: Final = 0.4
+"""What of that a word weighs that is a name or a number."""
+
+_AREA: Final = 0.2
 """What it adds that a request is surely about what the script's app is for."""
 
 _SURE: Final = 2.0
@@ -42,16 +71,61 @@ _NEXT: Final = 0.7
 _OTHER: Final = 0.4
 """What is left of a script's score where the request names another app."""
 
-_UNSAID: Final = 0.1
+_UNSAID: Final = 0.15
 """How much the words of a purpose that were not asked for count against it."""
 
 
 class FoundScript(NamedTuple):
-    """A script that was found; `score` is about 0 to 1.3; `why` is one line."""
+    """A script that was found; `score` is about 0 to 1.2; `why` is one line."""
 
     script: SavedScript
     score: float
     why: str
+
+
+class _Entry(NamedTuple):
+    """A script as it is found: its stems with their worth, those of its purpose, what it does."""
+
+    script: SavedScript
+    said: Mapping[str, float]
+    purpose: frozenset[str]
+    looks: bool
+    loses: bool
+
+
+class _Shelf(NamedTuple):
+    """All scripts, what each word tells, and which scripts have it."""
+
+    entries: tuple[_Entry, ...]
+    worth: Mapping[str, float]
+    holders: Mapping[str, tuple[int, ...]]
+
+
+def offers(query: str, app: str, catalogue: Catalogue) -> list[dict[str, Any]]:
+    """Return the script that surely does what is wanted as `find_tools` shows it, and its call."""
+    known = catalogue.find_app(app) if app else None
+    found = find_scripts(query, known.name if known else app, 1)
+    rows = [saved(row, _analyser(catalogue)) for row in found if row.score >= _SURELY]
+    return [{**row, "call_with": DOORS[row["level"]]} for row in rows]
+
+
+@lru_cache(maxsize=2)
+def _analyser(catalogue: Catalogue) -> Analyser:
+    return Analyser(catalogue)
+
+
+def saved(found: FoundScript, analyser: Analyser) -> dict[str, Any]:
+    """Return a script as an answer: what it is for, what it needs, and the call that runs it."""
+    row = found.script
+    call = {"saved": row.name, **({"arguments": row.example()} if row.parameters else {})}
+    analysed = analyser.analyse(row.script, row.language)
+    return {
+        "saved": row.name,
+        "purpose": row.purpose,
+        "apps": list(row.apps),
+        "level": analysed.level,
+        "call": {"name": "execute_applescript", "arguments": call},
+    }
 
 
 def find_scripts(
@@ -65,54 +139,83 @@ def find_scripts(
         limit: How many at most.
         folder: The user's own scripts.
     """
-    rows = [(row, _said(row.name, row.purpose, row.tags, row.apps)) for row in scripts(folder)]
-    counts = Counter(word for _, said in rows for word in said)
-    request = read_request(intent, lambda word: word in counts or word in known_words(), _near)
-    if not app and not is_served(request, ()):
-        return []
-    worth = {word: log(1 + len(rows) / count) for word, count in counts.items()}
-    terms = [*_weighed(request, worth, log(1 + len(rows)) * _UNHEARD)]
+    own = own_scripts(folder)[0]
+    shelf = _shelf_of(scripts(folder)) if own else _shipped_shelf()
+    worth = shelf.worth
+    request = read_request(intent, lambda word: word in worth or word in known_words(), _near)
+    terms = [*_weighed(request, worth)]
     whole = sum(weight for _, weight in terms) or 1.0
-    likely, named = _likely(request), _named(intent, rows)
+    said = {term.stem for term in request.terms}
+    left = 1.0 if app or is_served(request, ()) else _ELSEWHERE
+    looks, likely, named = _looks(intent), _likely(request), _named(intent, shelf)
     found = []
-    for row, said in rows:
-        if app and fold(app) not in map(fold, row.apps):
+    for at in sorted(
+        {at for row, _ in terms for word in row for at in shelf.holders.get(word, ())}
+    ):
+        script, has, purpose, only_looks, loses = shelf.entries[at]
+        if app and fold(app) not in map(fold, script.apps):
             continue
-        fits = [max(said.get(o, 0) * fit for o, fit in options.items()) for options, _ in terms]
-        score = sum(fit * weight for fit, (_, weight) in zip(fits, terms, strict=True)) / whole
-        asked = {o for (options, _), fit in zip(terms, fits, strict=True) if fit for o in options}
-        unsaid = [worth[word] for word, place in said.items() if place == 1 and word not in asked]
-        every = sum(worth[word] for word, place in said.items() if place == 1) or 1.0
-        score *= 1 - _UNSAID * sum(unsaid) / every
-        score += _AREA * likely.get(fold(row.apps[0]), 0.0) if row.apps else 0.0
-        if named and not named & set(row.apps):
+        score, asked = 0.0, set[str]()
+        for options, weight in terms:
+            shared = options.keys() & has.keys()
+            if shared:
+                score += max(has[word] * options[word] for word in shared) * weight
+                asked |= shared
+        unsaid = sum(worth[word] for word in purpose - asked) / sum(map(worth.__getitem__, purpose))
+        score = score / whole * (1 - _UNSAID * unsaid)
+        score += _AREA * max((likely.get(fold(one), 0.0) for one in script.apps[:1]), default=0.0)
+        if named and not named & set(script.apps):
             score *= _OTHER
-        matched = sorted({word for word in asked if word in said})
-        found.append(FoundScript(row, round(score, 3), f"shares {', '.join(matched[:5])}"))
-    found.sort(key=lambda row: (-row.score, row.script.name))
-    return [row for row in found[:limit] if row.score >= FLOOR]
+        if looks != only_looks or (loses and not _LOSES & said):
+            score *= _ACTS
+        if score * left >= FLOOR:
+            why = f"shares {', '.join(sorted(asked)[:5])}"
+            found.append(FoundScript(script, round(score * left, 3), why))
+    return sorted(found, key=lambda row: (-row.score, row.script.name))[:limit]
+
+
+@lru_cache(maxsize=1)
+def _shipped_shelf() -> _Shelf:
+    return _shelf_of(shipped())
+
+
+def _shelf_of(rows: Sequence[SavedScript]) -> _Shelf:
+    entries = tuple(
+        _entry(row.name, row.purpose, row.tags, row.apps)._replace(script=row) for row in rows
+    )
+    holders: dict[str, list[int]] = {}
+    for at, row in enumerate(entries):
+        for word in row.said:
+            holders.setdefault(word, []).append(at)
+    worth = {word: log(1 + len(rows) / len(places)) for word, places in holders.items()}
+    return _Shelf(entries, worth, {word: tuple(places) for word, places in holders.items()})
 
 
 @lru_cache(maxsize=2048)
-def _said(name: str, purpose: str, tags: str, apps: tuple[str, ...]) -> Mapping[str, float]:
-    """Return the stems that a script is found by, each with its worth."""
-    said: dict[str, float] = {}
-    name = name.replace(".", " ").replace("_", " ")
-    for text, place in ((f"{name} {tags}", _TAG), (f"{purpose} {' '.join(apps)}", 1.0)):
-        told = (word for word in split(text) if word not in lexicon().stop)
-        said |= dict.fromkeys(map(stem, told), place)
-    return said
+def _entry(name: str, purpose: str, tags: str, apps: tuple[str, ...]) -> _Entry:
+    stop = lexicon().stop
+    told = f"{name} {tags}".replace(".", " ").replace("_", " ")
+    beside, main = (
+        [stem(word) for word in split(text) if word not in stop]
+        for text in (told, f"{purpose} {' '.join(apps)}")
+    )
+    said = {**dict.fromkeys(beside, _TAG), **dict.fromkeys(main, 1.0)}
+    loses = bool(_LOSES & set(map(stem, split(purpose)[:1])))
+    nothing = SavedScript(name, "applescript", "", {})
+    return _Entry(nothing, said, frozenset(main), _looks(purpose), loses)
 
 
 def _weighed(
-    request: SearchRequest, worth: Mapping[str, float], unheard: float
+    request: SearchRequest, worth: Mapping[str, float]
 ) -> Iterator[tuple[Mapping[str, float], float]]:
     """Yield each word of a request as what may stand for it, and how much it weighs."""
+    unheard = max(worth.values(), default=1.0) * _UNHEARD
     for term in request.terms:
         options = dict.fromkeys(others(term.stem), _GROUP) | dict(term.options)
         known = [worth[one] * fit for one, fit in options.items() if one in worth]
-        own = worth.get(term.stem)
-        yield options, term.worth * (own or max(known, default=unheard))
+        called = term.stem in request.names | _NUMBERS or any(map(str.isdigit, term.stem))
+        rest = unheard * _CALLED if called else unheard
+        yield options, term.worth * (worth.get(term.stem) or max(known, default=rest))
 
 
 def _likely(request: SearchRequest) -> dict[str, float]:
@@ -126,19 +229,29 @@ def _likely(request: SearchRequest) -> dict[str, float]:
     return found
 
 
-def _named(intent: str, rows: list[tuple[SavedScript, Mapping[str, float]]]) -> set[str]:
-    """Return the apps that are named as such: by a name that is no everyday word, or in capitals."""
-    apps = {one for row, _ in rows for one in row.apps}
-    words = intent.split()
-    everyday = {word for area in lexicon().areas.values() for word in area.worth}
+def _named(intent: str, shelf: _Shelf) -> set[str]:
+    """Return the apps that are named: by no everyday word, or by one with a capital."""
+    words = [word.strip(".,:;?!()'\"") for word in intent.split()]
     found = set()
-    for app in apps:
-        first = app.split()[-1] if app == "Google Chrome" else app.split()[0]
-        plain = stem(first.casefold()) in everyday
-        told = (w.strip(".,:;?!()'\"") for w in (words[1:] if plain else words))
-        if any(w == first or (not plain and w.casefold() == first.casefold()) for w in told):
-            found.add(app)
+    for app in {one for row in shelf.entries for one in row.script.apps}:
+        name = app.removeprefix("Google ").split()[0]
+        if stem(name.casefold()) in _everyday():
+            told = name in words[1:]
+        else:
+            told = name.casefold() in map(str.casefold, words)
+        found |= {app} if told else set()
     return found
+
+
+@lru_cache(maxsize=1)
+def _everyday() -> frozenset[str]:
+    return frozenset(word for area in lexicon().areas.values() for word in area.worth)
+
+
+def _looks(text: str) -> bool:
+    """Say whether what is wanted, or what a script is for, is to look."""
+    first = next((word for word in split(text) if word not in lexicon().polite), "")
+    return first in lexicon().questions or stem(first) in _LOOKS
 
 
 def _near(_word: str) -> tuple[str, ...]:
