@@ -23,14 +23,15 @@ ADDITIONS = "Standard Additions"
 
 _TAKEN = frozenset(
     """
-    alias all and any ask as at back before beginning character characters class close constant
-    contents copy count date day days delete div document documents else end error every exists exit
-    false file files first folder front get given hour hours id if ignoring in index integer into is
-    it item items last length list log make me middle minute minutes missing mod month months
-    my name new not number of on open or paragraph paragraphs pi print property put quit
-    quote real record repeat rest result return returning reverse run save script second seconds selection set some
-    space string tab tell text the then time to transaction true try until using value version
-    week weekday weeks where while whose window windows with without word words year
+    alias all and any ask as at back before beginning character characters class close
+    constant contents copy count date day days delete div document documents else end error
+    every exists exit false file files first folder front get given hour hours id if ignoring
+    in index integer into is it item items last length list log make me middle minute minutes
+    missing mod month months my name new not number of on open or paragraph paragraphs pi
+    print property put quit quote real record repeat rest result return returning reverse run
+    save script second seconds selection set some space string tab tell text the then time to
+    transaction true try until using value version week weekday weeks where while whose window
+    windows with without word words year
     """.split()
 )
 """Words of the language that a script may not take for a variable."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guide_lint import lint
+from guide_lint import scripts as worked
 from library_checks import LOCK, dictionaries, judged, lock, problems, taken
 from script_calls import call, data
 
@@ -15,6 +17,7 @@ from iac_applescript import library
 from iac_applescript.analysis.analyser import Analyser, Analysis
 from iac_applescript.library import find_script, own_scripts, scripts, shipped
 from iac_applescript.library_search import find_scripts
+from iac_applescript.skills import skills
 from iac_applescript.toolset import ScriptToolset
 from iac_applescript.wrapping import wrapped
 from iac_base.errors import ToolError
@@ -120,6 +123,15 @@ def test_each_is_understood_and_speaks_to_the_apps_that_it_names(
 def test_no_script_takes_a_word_of_its_apps_for_a_variable(known: Analyser) -> None:
     rows = (row for row in SCRIPTS if row.language == "applescript")
     assert {row.name: found for row in rows if (found := taken(row, known))} == {}
+
+
+def test_every_guide_speaks_of_what_the_dictionary_has(known: Analyser, tmp_path: Path) -> None:
+    guides = skills(tmp_path)
+    assert len(guides) >= 21
+    for name, guide in guides.items():
+        assert lint(guide, known.catalogue.tables(known.catalogue.apps[name]), known) == []
+        levels = [known.analyse(text, language).level for language, text in worked(guide)]
+        assert name == "messages" or "MODIFY" in levels, name
 
 
 def test_what_each_needs_and_does_is_as_it_was_reviewed(found: dict[str, Analysis]) -> None:
