@@ -130,12 +130,6 @@ def shipped() -> list[SavedScript]:
     return [row for path in sorted(SHIPPED.glob("*.toml")) for row in _shipped(path.stem)]
 
 
-def scripts(folder: Path | None = None) -> list[SavedScript]:
-    """Return every script; one of the user's takes the place of one that is shipped."""
-    rows = (*shipped(), *own_scripts(folder)[0])
-    return list({row.name: row for row in rows}.values())
-
-
 def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tuple[str, ...]]:
     """Return the user's scripts, and a line for each file that is not read; `folder` holds them."""
     base = data_folder() / "scripts" if folder is None else folder

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import Analyser
-from iac_applescript.library import SavedScript, own_scripts, scripts, shipped
+from iac_applescript.library import SavedScript, own_scripts, shipped
 from iac_applescript.patterns import others
 from iac_base.words import fold, split, stem
 from iac_runtime.search.hints import areas, is_served
@@ -20,7 +20,7 @@ from iac_runtime.search.request import SearchRequest, known_words, read_request
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import DOORS
 
-FLOOR: Final = 0.55
+FLOOR: Final = 0.58
 """Below this score no script does what is wanted."""
 
 _SURELY: Final = 0.8
@@ -36,9 +36,12 @@ _UNHEARD: Final = 0.7
 """What a word weighs that no script has, against the rarest that one has."""
 
 _LOOKS: Final = frozenset(
-    map(stem, "list say read get find count look tell search check show whose what which".split())
+    map(stem, "list say read get count look tell sum whose what which".split())
 )
 """First words of what only looks; questions do too (`words.toml`)."""
+
+_EITHER: Final = frozenset(map(stem, "find show search check print".split()))
+"""First words of what looks, or brings to the front."""
 
 _ACTS: Final = 0.8
 """What is left of the score of a script that acts where somebody wants to look, or looks where
@@ -89,16 +92,16 @@ class _Entry(NamedTuple):
     script: SavedScript
     said: Mapping[str, float]
     purpose: frozenset[str]
-    looks: bool
+    looks: bool | None
     loses: bool
 
 
 class _Shelf(NamedTuple):
-    """All scripts, what each word tells, and which scripts have it."""
+    """The shipped scripts, what each word tells, and which scripts have it."""
 
     entries: tuple[_Entry, ...]
     worth: Mapping[str, float]
-    holders: Mapping[str, tuple[int, ...]]
+    holders: Mapping[str, Sequence[int]]
 
 
 def offers(query: str, app: str, catalogue: Catalogue) -> list[dict[str, Any]]:
@@ -139,21 +142,20 @@ def find_scripts(
         limit: How many at most.
         folder: The user's own scripts.
     """
-    own = own_scripts(folder)[0]
-    shelf = _shelf_of(scripts(folder)) if own else _shipped_shelf()
-    worth = shelf.worth
+    shelf, own = _shelf(), [*map(_entry, own_scripts(folder)[0])]
+    entries, worth, holders = shelf.entries, shelf.worth, shelf.holders
     request = read_request(intent, lambda word: word in worth or word in known_words(), _near)
     terms = [*_weighed(request, worth)]
     whole = sum(weight for _, weight in terms) or 1.0
     said = {term.stem for term in request.terms}
     left = 1.0 if app or is_served(request, ()) else _ELSEWHERE
-    looks, likely, named = _looks(intent), _likely(request), _named(intent, shelf)
+    looks, likely, named = _looks(intent), _likely(request), _named(intent, (*entries, *own))
+    sharing = {at for row, _ in terms for word in row for at in holders.get(word, ())}
+    taken = {row.script.name for row in own}
     found = []
-    for at in sorted(
-        {at for row, _ in terms for word in row for at in shelf.holders.get(word, ())}
-    ):
-        script, has, purpose, only_looks, loses = shelf.entries[at]
-        if app and fold(app) not in map(fold, script.apps):
+    for script, has, purpose, only_looks, loses in (*map(entries.__getitem__, sharing), *own):
+        elsewhere = app and fold(app) not in map(fold, script.apps)
+        if elsewhere or (script.name in taken and script.source == "library"):
             continue
         score, asked = 0.0, set[str]()
         for options, weight in terms:
@@ -161,12 +163,13 @@ def find_scripts(
             if shared:
                 score += max(has[word] * options[word] for word in shared) * weight
                 asked |= shared
-        unsaid = sum(worth[word] for word in purpose - asked) / sum(map(worth.__getitem__, purpose))
-        score = score / whole * (1 - _UNSAID * unsaid)
+        unsaid = sum(worth.get(word, 1) for word in purpose - asked)
+        every = sum(worth.get(word, 1) for word in purpose) or 1
+        score = score / whole * (1 - _UNSAID * unsaid / every)
         score += _AREA * max((likely.get(fold(one), 0.0) for one in script.apps[:1]), default=0.0)
         if named and not named & set(script.apps):
             score *= _OTHER
-        if looks != only_looks or (loses and not _LOSES & said):
+        if {looks, only_looks} == {True, False} or (loses and not _LOSES & said):
             score *= _ACTS
         if score * left >= FLOOR:
             why = f"shares {', '.join(sorted(asked)[:5])}"
@@ -175,34 +178,24 @@ def find_scripts(
 
 
 @lru_cache(maxsize=1)
-def _shipped_shelf() -> _Shelf:
-    return _shelf_of(shipped())
-
-
-def _shelf_of(rows: Sequence[SavedScript]) -> _Shelf:
-    entries = tuple(
-        _entry(row.name, row.purpose, row.tags, row.apps)._replace(script=row) for row in rows
-    )
+def _shelf() -> _Shelf:
+    entries = tuple(map(_entry, shipped()))
     holders: dict[str, list[int]] = {}
     for at, row in enumerate(entries):
         for word in row.said:
             holders.setdefault(word, []).append(at)
-    worth = {word: log(1 + len(rows) / len(places)) for word, places in holders.items()}
-    return _Shelf(entries, worth, {word: tuple(places) for word, places in holders.items()})
+    worth = {word: log(1 + len(entries) / len(places)) for word, places in holders.items()}
+    return _Shelf(entries, worth, holders)
 
 
-@lru_cache(maxsize=2048)
-def _entry(name: str, purpose: str, tags: str, apps: tuple[str, ...]) -> _Entry:
-    stop = lexicon().stop
-    told = f"{name} {tags}".replace(".", " ").replace("_", " ")
+def _entry(row: SavedScript) -> _Entry:
     beside, main = (
-        [stem(word) for word in split(text) if word not in stop]
-        for text in (told, f"{purpose} {' '.join(apps)}")
+        [stem(word) for word in split(text) if word not in lexicon().stop]
+        for text in (f"{row.name} {row.tags}".replace("_", " "), " ".join((row.purpose, *row.apps)))
     )
     said = {**dict.fromkeys(beside, _TAG), **dict.fromkeys(main, 1.0)}
-    loses = bool(_LOSES & set(map(stem, split(purpose)[:1])))
-    nothing = SavedScript(name, "applescript", "", {})
-    return _Entry(nothing, said, frozenset(main), _looks(purpose), loses)
+    loses = bool(_LOSES & set(map(stem, split(row.purpose)[:1])))
+    return _Entry(row, said, frozenset(main), _looks(row.purpose), loses)
 
 
 def _weighed(
@@ -229,11 +222,11 @@ def _likely(request: SearchRequest) -> dict[str, float]:
     return found
 
 
-def _named(intent: str, shelf: _Shelf) -> set[str]:
+def _named(intent: str, entries: Sequence[_Entry]) -> set[str]:
     """Return the apps that are named: by no everyday word, or by one with a capital."""
     words = [word.strip(".,:;?!()'\"") for word in intent.split()]
     found = set()
-    for app in {one for row in shelf.entries for one in row.script.apps}:
+    for app in {one for row in entries for one in row.script.apps}:
         name = app.removeprefix("Google ").split()[0]
         if stem(name.casefold()) in _everyday():
             told = name in words[1:]
@@ -248,10 +241,11 @@ def _everyday() -> frozenset[str]:
     return frozenset(word for area in lexicon().areas.values() for word in area.worth)
 
 
-def _looks(text: str) -> bool:
-    """Say whether what is wanted, or what a script is for, is to look."""
+def _looks(text: str) -> bool | None:
+    """Say whether what is wanted, or what a script is for, is to look; None if it may be."""
     first = next((word for word in split(text) if word not in lexicon().polite), "")
-    return first in lexicon().questions or stem(first) in _LOOKS
+    looks = first in lexicon().questions or stem(first) in _LOOKS
+    return None if stem(first) in _EITHER else looks
 
 
 def _near(_word: str) -> tuple[str, ...]:

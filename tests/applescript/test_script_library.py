@@ -15,7 +15,7 @@ from script_calls import call, data
 
 from iac_applescript import library
 from iac_applescript.analysis.analyser import Analyser, Analysis
-from iac_applescript.library import find_script, own_scripts, scripts, shipped
+from iac_applescript.library import find_script, own_scripts, shipped
 from iac_applescript.library_search import find_scripts
 from iac_applescript.skills import skills
 from iac_applescript.toolset import ScriptToolset
@@ -272,7 +272,7 @@ def test_the_users_scripts_come_first_and_what_is_wrong_is_a_line(
     overridden = find_script("notes.read")
     assert overridden is not None
     assert overridden.purpose == "Welcome a friend by name"
-    assert len(scripts()) == len(SCRIPTS) + 2
+    assert find_scripts("welcome a friend")[0].script.source == str(own / "notes.toml")
     (first, *_) = (row.script for row in find_scripts("water the tomatoes in my notes"))
     assert (first.name, first.given({"bed": "north"})) == ("tomatoes", ["north"])
     answer = data(toolset, "get_workflow_pattern", intent="greet a friend by name in Notes")
