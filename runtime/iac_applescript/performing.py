@@ -81,7 +81,7 @@ def discover(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
         "skills": sorted(skills(toolset.skill_folder)),
         "patterns": toolset.store.stats().patterns,
         "script_tools": [tool.name for tool in TOOLS],
-        "next": "Ask get_smart_suggestion with what is wanted; tools come before scripts.",
+        "next": "Ask get_smart_suggestion how to do it; use tools before scripts.",
     }
 
 
@@ -98,7 +98,7 @@ def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Resu
     found = suggest(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
     if found:
         return {"suggestions": [row.data() for row in found]}
-    note = "Nothing here is known to do this. get_app_dictionary shows what an app can do."
+    note = "No tool or pattern does this. get_app_dictionary shows what an app can do."
     return {"suggestions": [], "note": note}
 
 
@@ -140,7 +140,7 @@ def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result
     found = skill_of(app, toolset.skill_folder)
     if found is None:
         known = ", ".join(sorted(skills(toolset.skill_folder)))
-        message = f"There is no guide of {quoted(app)}."
+        message = f"There is no guide for {quoted(app)}."
         hint = f"There are: {known}. get_app_dictionary shows any app."
         raise ToolError("NOT_FOUND", message, hint)
     return {
@@ -336,7 +336,7 @@ def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Res
     kept = find_scripts(given["intent"], _name_of(toolset, given), limit)
     rows += [(row.score, kept_script(row, toolset.analyser)) for row in kept]
     rows.sort(key=lambda row: -row[0])
-    notes = ["Advice, nothing more. Put values in the place of ‹…›; it does not run as it stands."]
+    notes = ["This is only advice. Replace ‹…› with values; it does not run without them."]
     notes += own_scripts()[1]
     return {"patterns": [row for _, row in rows[:limit]], "note": " ".join(notes)}
 

@@ -329,8 +329,8 @@ def test_an_export_can_be_taken_in(cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{", "is no JSON"),
-        ("[]", "is no object"),
+        ("{", "is not JSON"),
+        ("[]", "is not an object"),
         ('{"intent": 1}', "intent"),
         ('{"trust": 1}', "unknown field"),
     ],

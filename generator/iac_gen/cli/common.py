@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 PATH = click.Path(path_type=Path)
 APPS = click.argument("apps", nargs=-1)
-SHIPPED = click.option("--shipped", is_flag=True, hidden=True, help="The package that ships.")
+SHIPPED = click.option(
+    "--shipped", is_flag=True, hidden=True, help="Build the package that comes with IAC."
+)
 TEMPLATES = click.option(
     "--templates", type=PATH, help="A folder of your own templates; see iac-gen templates."
 )
@@ -62,7 +64,7 @@ def source_options(command: Callable[..., None]) -> Any:
     @click.option(
         "--search", multiple=True, type=PATH, help="Look for apps in this folder too (macOS)."
     )
-    @click.option("--bundled", is_flag=True, help="Use the snapshots that ship with iac-gen.")
+    @click.option("--bundled", is_flag=True, help="Use the snapshots that come with iac-gen.")
     @functools.wraps(command)
     def with_find(
         dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool, **given: Any
@@ -85,7 +87,7 @@ def _found(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) 
     if sys.platform == "darwin" or search:
         for folder in search:
             if not folder.is_dir():
-                raise GeneratorError(f"{folder} is no folder; check --search")
+                raise GeneratorError(f"{folder} is not a folder; check --search")
         return discover.from_bundles(macos.installed(search))
     click.echo("iac-gen: this is not a Mac; using the bundled snapshots", err=True)
     return discover.from_bundled_snapshots()

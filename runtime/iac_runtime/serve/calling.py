@@ -29,6 +29,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused, ToolImage
 from iac_runtime.gate.results import clean, structured
 from iac_runtime.policy.effects import Approver, Verdict
+from iac_runtime.policy.page import ask_page, page_at_hand
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,
@@ -63,6 +64,8 @@ Method = Callable[[Mapping[str, Any], Peer, Cancellation], Result]
 def requester(peer: Peer) -> Requester:
     """Return who sent a request, and by what ways a person can be asked there, in order."""
     able: dict[Approver, bool] = {"client": peer.declared, "dialog": dialog_at_hand()}
+    if page_at_hand():
+        able["page"] = True
     return Requester(
         peer.name,
         tuple(way for way, is_able in able.items() if is_able),
@@ -162,7 +165,7 @@ def through_door(call: Call) -> Call:
         )
     if "calls" in given and "arguments" in given:
         raise InvalidParameterError(
-            "There are arguments and calls.", "Give calls alone: a list of arguments."
+            "There are both arguments and calls.", "Give only calls: a list of arguments."
         )
     calls = tuple(given.get("calls", ()))
     return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
@@ -276,6 +279,8 @@ def _through_gate(
 
 
 def _asked(asks: Asks, peer: Peer, cancel: Cancellation) -> Verdict:
+    if asks.way == "page":
+        return ask_page(asks.question, cancel)
     if asks.way != "client":
         return ask_dialog(asks.question)
     found = peer.elicit(form(asks.question), cancel, THINKING)

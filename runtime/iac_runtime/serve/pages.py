@@ -169,7 +169,7 @@ def _needed(catalogue: Catalogue, page: Page) -> tuple[Level, str]:
     except ToolError:
         level = page.ceiling
     if level == page.ceiling:
-        return level, f"Other arguments may do with {DOORS[page.level]}; it says so if not."
+        return level, f"Other arguments may work with {DOORS[page.level]}; if not, it says so."
     spec, tables = operation.spec, operation.tables
     rows: list[tuple[str, Level]] = []
     if spec.op == "set":
@@ -191,12 +191,12 @@ _SHOWN: Final = 8
 
 def _note(catalogue: Catalogue, app: str | None, *, found: bool, more: bool) -> str:
     """Return what is to be said beside the tools that were found; empty where nothing is."""
-    if app is not None and catalogue.find_app(app) is None:
+    if app is not None and catalogue.meant_app(app) is None:
         others = " These work with any app." if found else ""
-        return f"There are no tools of {quoted(app)}; list_apps names the apps there are.{others}"
+        return f"There are no tools for {quoted(app)}; list_apps names the apps there are.{others}"
     if more:
-        return "For the page of a tool of `more`, ask find_tools for its name."
-    return "" if found else "Nothing fits; say it in other words, or look at list_apps."
+        return "To see the page of a tool in `more`, ask find_tools for its name."
+    return "" if found else "No tool matches; use other words, or look at list_apps."
 
 
 def beside() -> Iterator[IndexedApp]:
@@ -255,7 +255,7 @@ def model_text(tables: Tables) -> str:
     """Return the classes of an app, with properties and elements, its records and enumerations."""
     parts = [_HEAD.format(name=tables.app.name, id=tables.app.id)]
     if not tables.classes:
-        parts.append("It has no objects: its tools are commands.\n")
+        parts.append("This app has no objects: its tools are commands.\n")
     terms = sorted(tables.classes, key=lambda term: (term != APPLICATION, term))
     parts += ["\n".join(_class(term, tables)) + "\n" for term in terms]
     for term, row in tables.records.items():
