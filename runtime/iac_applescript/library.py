@@ -169,16 +169,16 @@ def _of_table(path: Path, text: str) -> Iterator[SavedScript]:
     """Yield the scripts of a file.
 
     Raises:
-        SetupError: It is no TOML, or a script lacks something; one line.
+        SetupError: It is not TOML, or a script lacks something; one line.
     """
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SetupError(f"{path} is no TOML: {error}.") from error
+        raise SetupError(f"{path} is not TOML: {error}.") from error
     app = table.pop("app", "")
     for name, row in table.items():
         if not isinstance(row, dict) or not isinstance(app, str):
-            raise SetupError(f"{path}: {name} is no table of a script.")
+            raise SetupError(f"{path}: {name} is not a table of a script.")
         yield _read(path, f"{path.stem}.{name}", {**row, "with": [app, *row.get("with", [])]})
 
 

@@ -277,7 +277,7 @@ def test_the_users_scripts_come_first_and_what_is_wrong_is_a_line(
     assert (first.name, first.given({"bed": "north"})) == ("tomatoes", ["north"])
     answer = data(toolset, "get_workflow_pattern", intent="greet a friend by name in Notes")
     assert answer["patterns"][0]["provenance"] == str(own / "mine.toml")
-    assert "broken.toml is no TOML" in answer["note"]
+    assert "broken.toml is not TOML" in answer["note"]
     own.chmod(0o777)
     assert own_scripts()[0] == ()
 

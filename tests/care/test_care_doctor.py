@@ -403,4 +403,4 @@ def test_a_script_of_the_users_that_cannot_be_read_is_a_line(
     (folder / "mine.toml").write_text("app = ", encoding="utf-8")
     found = only(checks.scripts(place))
     assert found.state == "warning"
-    assert "mine.toml is no TOML" in found.says
+    assert "mine.toml is not TOML" in found.says

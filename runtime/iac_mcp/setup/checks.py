@@ -166,9 +166,7 @@ def scripts(_around: Surroundings) -> Iterator[DoctorFinding]:
     """Look whether the user's own scripts can be read."""
     found, faults = own_scripts()
     for says in faults:
-        yield warning(
-            says, "iac-mcp reads it when that is mended; docs/applescript.md has the form."
-        )
+        yield warning(says, "Correct it; docs/applescript.md has the form.")
     if not faults:
         yield ok(f"own scripts: {len(found)}")
 
