@@ -93,15 +93,8 @@ def _saved(name: str, values: Any) -> Chosen:
     if found is None:
         hint = "get_workflow_pattern finds scripts by what they do."
         raise ToolError("NOT_FOUND", f"There is no saved script {quoted(name)}.", hint)
-    if found.parameters and isinstance(values, Mapping):
-        unknown = [key for key in values if key not in found.parameters]
-        missing = [key for key in found.parameters if key not in values]
-        if unknown or missing:
-            message = f"{name} takes: {', '.join(found.parameters)}."
-            raise ToolError("INVALID_PARAMETER", message)
-        values = [values[key] for key in found.parameters]
     digest = hashlib.sha256(found.script.encode()).hexdigest()
-    return Chosen(found.language, found.script, _list(values), found.name, digest)
+    return Chosen(found.language, found.script, _list(found.given(values)), found.name, digest)
 
 
 def folders(home: str) -> Sequence[Path]:

@@ -70,6 +70,9 @@ def _tool(name: str, does: str, purpose: str, input: Schema, **more: Any) -> Too
     return Tool(name, purpose, input, perform, _OUTPUT, **more)
 
 
+OFFERS: Final = "iac_applescript.library_search:offers"
+"""What finds kept scripts for a request: query, app and catalogue to rows of an answer."""
+
 TOOLS: Final = (
     _tool(
         "discover_capabilities",
@@ -187,10 +190,10 @@ TOOLS: Final = (
     _tool(
         "get_workflow_pattern",
         "find_patterns",
-        "Get scripts that worked for a similar intent, with app, successes and last use. Advice"
-        " only.",
+        "Get scripts for an intent: those that worked here, and those of the library, with the"
+        " call that runs each. Advice only.",
         _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
-        words="again before done earlier last pattern script time worked",
+        words="again before done earlier last library pattern saved script time worked",
         example={"intent": "export the selected photos"},
     ),
     _tool(

@@ -391,3 +391,16 @@ def test_the_command_prints_lines_and_ends_with_1_where_there_is_a_problem(
     wrong = [row for row in facts["findings"] if row["state"] == "problem"]
     assert [(row["check"], row["mend"]) for row in wrong] == [("policy", "iac-mcp policy edit")]
     assert all(row.get("mend") for row in facts["findings"] if row["state"] != "ok")
+
+
+def test_a_script_of_the_users_that_cannot_be_read_is_a_line(
+    place: Surroundings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("iac_applescript.library.data_folder", lambda: tmp_path)
+    folder = tmp_path / "scripts"
+    folder.mkdir(mode=0o700)
+    assert only(checks.scripts(place)).says == "own scripts: 0"
+    (folder / "mine.toml").write_text("app = ", encoding="utf-8")
+    found = only(checks.scripts(place))
+    assert found.state == "warning"
+    assert "mine.toml is not TOML" in found.says

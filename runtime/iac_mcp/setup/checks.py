@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from importlib import metadata
 from typing import Final
 
+from iac_applescript.library import own_scripts
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
 from iac_base.text import escaped
@@ -159,6 +160,15 @@ def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
 def _mend_of(error: SetupError) -> str:
     """Return the command that an error ends with, else its own words."""
     return str(error).rpartition(": ")[2] if ": " in str(error) else "See the line above."
+
+
+def scripts(_around: Surroundings) -> Iterator[DoctorFinding]:
+    """Look whether the user's own scripts can be read."""
+    found, faults = own_scripts()
+    for says in faults:
+        yield warning(says, "Correct it; docs/applescript.md has the form.")
+    if not faults:
+        yield ok(f"own scripts: {len(found)}")
 
 
 def search(_around: Surroundings) -> Iterator[DoctorFinding]:
@@ -321,6 +331,7 @@ CHECKS: Final[Mapping[str, Callable[[Surroundings], Iterable[DoctorFinding]]]] =
     "state": state,
     "policy": policy,
     "questions": questions,
+    "scripts": scripts,
     "search": search,
     "osascript": osascript,
     "automation": automation,

@@ -24,6 +24,7 @@ from iac_runtime.tools.own import (
     OWN_TOOLS,
     TOOLSETS,
     added_tools,
+    offered,
     toolset_tools,
 )
 from iac_runtime.tools.shape import Tool
@@ -53,11 +54,12 @@ class ToolSearch:
         self._made: tuple[Catalogue, Index] | None = None
 
     def find(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the pages of what fits best, and further tools by app.
+        """Return the pages of what fits best, a kept script that does it, and further tools.
 
-        `{"tools": [{name, purpose, level, call_with, schema, example}], "more": {app: {name:
-        a few words}}}`, about `_TOKENS` in all: of pages, the first is always whole. A query that
-        is a tool's name gets its page.
+        `{"tools": [{name, purpose, level, call_with, schema, example}], "scripts": [{saved,
+        purpose, apps, level, call_with, call}], "more": {app: {name: a few words}}}`, about
+        `_TOKENS` in all: of pages, the first is always whole. A query that is a tool's name gets
+        its page.
 
         Raises:
             ToolError: An argument is wrong.
@@ -86,10 +88,13 @@ class ToolSearch:
                 break
             pages.append(row)
         answer: dict[str, Any] = {"tools": pages}
+        scripts = offered(given["query"], app or "", catalogue)
+        if scripts := [row for row in scripts if at_most(row["level"], level or "DANGEROUS")]:
+            answer["scripts"] = scripts
         room = _TOKENS - _FOR_A_NOTE - tokens([answer])
         if more := _named(catalogue, hits[len(pages) :], room, LIMIT - len(pages)):
             answer["more"] = more
-        if note := _note(catalogue, app, found=bool(hits), more=bool(more)):
+        if note := _note(catalogue, app, found=bool(hits or scripts), more=bool(more)):
             answer["note"] = note
         return answer
 

@@ -219,6 +219,14 @@ META_TOOLS: Final = _by_name(
 """Tools of the surface `search`, which it answers itself: they find and call the others."""
 
 
+def offered(query: str, app: str, catalogue: Any) -> list[dict[str, Any]]:
+    """Return what toolsets offer for a request beside tools, each with the call that does it."""
+    places = (getattr(import_module(module), "OFFERS", "") for module in TOOLSETS.values())
+    finders = (place.partition(":") for place in places if place)
+    found = (getattr(import_module(module), name) for module, _, name in finders)
+    return [row for offers in found for row in offers(query, app, catalogue)]
+
+
 def toolset_tools(names: Collection[str]) -> list[Tool]:
     """Return the tools of toolsets, in the order of `TOOLSETS`."""
     return [
