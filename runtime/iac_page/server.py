@@ -111,7 +111,7 @@ def make_app(sources: PageSources, port: int) -> PageGuard:
     """Return the page as an application; `port` is where it is reached."""
     show = partial(_show, _environment(sources.keys))
     addresses = {
-        "/": _home,
+        "/": lambda *_: RedirectResponse("/now", 303),
         "/now": _now,
         "/apps": _apps,
         "/apps/{key}": _app,
@@ -210,10 +210,6 @@ def _form(change: Change, sources: PageSources, show: Show) -> Callable[[Request
 
 def _same(given: str, wanted: str) -> bool:
     return hashlib.sha256(given.encode()).digest() == hashlib.sha256(wanted.encode()).digest()
-
-
-def _home(_sources: PageSources, _request: Request, _show: Show) -> Response:
-    return RedirectResponse("/now", 303)
 
 
 def _now(sources: PageSources, request: Request, show: Show) -> Response:
