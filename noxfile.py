@@ -52,12 +52,13 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, formatting of hand-written and generated code, and who imports whom."""
+    """Check style, formatting, who imports whom, and the English of pages and messages."""
     session.install("-q", "-e", ".[dev]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("black", "--check", "-q", "generated", "tests/cases")
     session.run("lint-imports")
+    session.run("python", "docs/lint_language.py")
     if shutil.which("npm"):
         folder = Path(session.create_tmp())
         install = ("npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder))

@@ -24,6 +24,7 @@ from script_variations import variations  # noqa: E402
 
 from iac_applescript.analysis.analyser import Analyser  # noqa: E402
 from iac_applescript.failures import explain  # noqa: E402
+from iac_applescript.library_search import find_scripts  # noqa: E402
 from iac_applescript.patterns import RunOutcome, pattern_from_json  # noqa: E402
 from iac_applescript.store import PatternStore  # noqa: E402
 from iac_runtime.tools.catalogue import Catalogue  # noqa: E402
@@ -51,13 +52,13 @@ def judged() -> bool:
     dangerous = [*read_cases("dangerous.txt"), *read_cases("dangerous_more.txt")]
     harmless = [*read_cases("harmless.txt"), *read_cases("harmless_more.txt")]
     changed = [v for seed in range(SEEDS) for case in dangerous for v in variations(case, seed)]
-    begun = time.perf_counter()
+    begun = time.process_time()
     below = [
         case
         for case in (*dangerous, *changed)
         if analyser.analyse(case.script, case.language).level != "DANGEROUS"
     ]
-    spent = time.perf_counter() - begun
+    spent = time.process_time() - begun
     levels = [analyser.analyse(case.script, case.language).level for case in harmless]
     called = levels.count("DANGEROUS")
     print(f"dangerous: {len(below)} of {len(dangerous)} and {len(changed)} variations below")
@@ -85,16 +86,15 @@ def found(count: int) -> bool:
             wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked
         )
         print(f"patterns: recall at 3 is {hits / len(asked):.3f} ({len(asked)} phrasings)")
+        alone = statistics.median(timed(store, query) for query, _ in asked)
         store.add_all([pattern_from_json(row) for row in invented(count)])
         size = sum(path.stat().st_size for path in Path(folder).iterdir()) / 2**20
         for query, _ in asked[:20]:
             store.find(query)
-        times, still = [], 0
-        for query, wanted in asked:
-            begun = time.perf_counter()
-            got = store.find(query)
-            times.append((time.perf_counter() - begun) * 1000)
-            still += wanted in [row.pattern.intent for row in got]
+        times = [timed(store, query) for query, _ in asked]
+        still = sum(
+            wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked
+        )
         store.close()
     slow = sorted(times)[int(len(times) * 0.95)]
     print(
@@ -102,7 +102,15 @@ def found(count: int) -> bool:
         f" {max(times):.1f} ms at most, recall {still / len(asked):.3f}, among {count}"
         f" ({size:.0f} MB)"
     )
+    print(f"patterns: {alone:.1f} ms median among those of the sample alone")
     return hits / len(asked) >= 0.9 and slow <= 10
+
+
+def timed(store: PatternStore, query: str) -> float:
+    """Return the milliseconds of the processor that a search takes."""
+    begun = time.process_time()
+    store.find(query)
+    return (time.process_time() - begun) * 1000
 
 
 def invented(count: int) -> list[dict[str, object]]:
@@ -134,12 +142,27 @@ def invented(count: int) -> list[dict[str, object]]:
     return made
 
 
+def offered() -> bool:
+    """Print how many wishes find their script in the library first, and the time that takes."""
+    asked, times, right = rows("wishes.tsv"), [], 0
+    for wish, wanted in asked:
+        begun = time.process_time()
+        got = find_scripts(wish)
+        times.append((time.process_time() - begun) * 1000)
+        right += [row.script.name for row in got[:1]] == [wanted]
+    print(
+        f"library: {right} of {len(asked)} wishes find their script first,"
+        f" {statistics.median(times):.1f} ms median"
+    )
+    return right / len(asked) >= 0.85
+
+
 def main() -> int:
     """Print the figures."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--patterns", type=int, default=100_000)
     asked = parser.parse_args()
-    return 0 if all([judged(), explained(), found(asked.patterns)]) else 1
+    return 0 if all([judged(), explained(), offered(), found(asked.patterns)]) else 1
 
 
 if __name__ == "__main__":

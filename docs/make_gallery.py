@@ -31,9 +31,9 @@ _PURPOSES: Final = {
 }
 _HEAD: Final = """# What can I ask?
 
-Requests, and what happens: the call that the assistant makes, the level that it needs, how you
-are asked, and the result. On the simulated apps, whose mails and notes are made up. SAFE calls run;
-all others ask you first. Written by `python docs/make_gallery.py`.
+Each request shows the assistant's call, its level, the approval prompt and the result. The apps are
+simulated, with invented mails and notes. SAFE calls run; all others require your approval.
+`python docs/make_gallery.py` writes this page.
 """
 
 

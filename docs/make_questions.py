@@ -125,8 +125,9 @@ def questions() -> list[tuple[str, dict[str, Any], str]]:
 def page() -> str:
     """Return the page."""
     parts = [
-        "# Questions\n\nWhat you are asked before a call runs that changes something, for forty"
-        " calls on the simulated apps. Written by `python docs/make_questions.py`.\n"
+        "# Approval prompts\n\nForty calls on the simulated apps, each with the prompt that asks"
+        " for your"
+        " approval.\n`python docs/make_questions.py` writes this page.\n"
     ]
     for number, (tool, _, text) in enumerate(questions(), 1):
         # Where the whole of a long one is kept is another place on every machine.

@@ -31,32 +31,32 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference"
 TOOLS: Final = ROOT / "generated" / "iac_tools"
 
-_MADE: Final = "Made from the code by `python docs/make_reference.py`; not edited by hand."
+_MADE: Final = "`python docs/make_reference.py` writes this page from the code. Do not edit it."
 _WIDTH: Final = 96
-_FILE: Final = ("file", "what it answers")
+_FILE: Final = ("file", "what it does")
 
 VARIABLES: Final[Mapping[str, str]] = {
-    "IAC_DATA": "The data folder, in place of that of your platform: tools, state, policy.",
-    "IAC_OSASCRIPT": "The osascript to run.",
-    "IAC_READ_ONLY": "1: only tools that never change anything.",
-    "IAC_SERVER": "What this server is called in rules of the policy.",
-    "IAC_RATE_LIMIT": "Writes a second.",
-    "IAC_BLOCKLIST": "Bundle ids of more apps that no tool writes to, with commas between.",
+    "IAC_DATA": "The data folder to use instead of your platform's: tools, state, policy.",
+    "IAC_OSASCRIPT": "The osascript to use.",
+    "IAC_READ_ONLY": "1: use only tools that never change anything.",
+    "IAC_SERVER": "This server's name in rules of the policy.",
+    "IAC_RATE_LIMIT": "Writes per second.",
+    "IAC_BLOCKLIST": "Bundle ids of more apps that no tool may write to, separated by commas.",
     "ACCESSIBILITY_MCP_READ_ONLY": "The same as IAC_READ_ONLY.",
     "ACCESSIBILITY_MCP_RATE_LIMIT": "The same as IAC_RATE_LIMIT.",
     "ACCESSIBILITY_MCP_BLOCKLIST": "The same as IAC_BLOCKLIST.",
-    "IAC_LEARNING": "off: keep no scripts that worked.",
+    "IAC_LEARNING": "off: do not learn from scripts.",
     "IAC_SIMULATOR_ENGINE": "jsc or quickjs: the JavaScript engine of the simulator.",
-    "IAC_SIMULATOR_EVENTS": "A file that gets the Apple events of simulated apps.",
-    "IAC_SIMULATOR_FAULTS": "Faults that simulated apps make, as JSON.",
-    "IAC_SIMULATOR_STATE": "The file that keeps the state of simulated apps.",
-    "IAC_SIMULATOR_TOOLS": "The folder of tools that apps are simulated from.",
-    "IAC_SCENARIO_MCP_CONFIG": "The client's configuration in a scripted conversation.",
-    "IAC_SCENARIO_MCP_TIMEOUT_MS": "Milliseconds for a call of a real server in a scenario.",
-    "IAC_SCENARIO_MCP_START_TIMEOUT_MS": "Milliseconds for such a server's start.",
+    "IAC_SIMULATOR_EVENTS": "A file for the Apple events that simulated apps get.",
+    "IAC_SIMULATOR_FAULTS": "Faults of simulated apps: the path of a scenario.",
+    "IAC_SIMULATOR_STATE": "The file with the state of simulated apps.",
+    "IAC_SIMULATOR_TOOLS": "The folder of tools for simulated apps.",
+    "IAC_SCENARIO_MCP_CONFIG": "The client's configuration in a scenario.",
+    "IAC_SCENARIO_MCP_TIMEOUT_MS": "Milliseconds for a real server's call in a scenario.",
+    "IAC_SCENARIO_MCP_START_TIMEOUT_MS": "Milliseconds for a real server's start.",
     "IAC_SCENARIO_BASH_TIMEOUT_MS": "Milliseconds for a real shell command in a scenario.",
     "IAC_SCENARIO_RESPONSE_DELAY_MS": "Milliseconds before each answer of a scenario.",
-    "IAC_CALL": "Set by IAC in what it starts, so that all of it can be ended; not yours to set.",
+    "IAC_CALL": "IAC sets it in its processes, to be able to end them. Do not set it.",
 }
 """Every variable that the programs read, and what it says."""
 
@@ -87,14 +87,14 @@ def _index(apps: Mapping[str, tuple[Mapping[str, Any], Sequence[Mapping[str, Any
     return _page(
         "Reference",
         _table(
-            ("page", "has"),
+            ("page", "what it has"),
             [
                 ("[iac-mcp](iac-mcp.md)", "the commands and options of the server's program"),
                 ("[iac-gen](iac-gen.md)", "the commands and options of the generator"),
-                ("[server](server.md)", "tools of no app, resources and prompts of the server"),
+                ("[server](server.md)", "the server's own tools, resources and prompts"),
                 ("[settings](settings.md)", "variables, presets, rules, clients' files"),
-                ("[errors](errors.md)", "types of errors, and the number of each Apple error"),
-                ("[rooms](rooms.md)", "every file of the code, and what it answers"),
+                ("[errors](errors.md)", "types of errors, and Apple's error numbers"),
+                ("[rooms](rooms.md)", "every file of the code, and what it does"),
             ],
         ),
         "## Tools of the committed apps",
@@ -163,7 +163,7 @@ def _server() -> str:
         )
         for row in PROMPTS
     ]
-    heads = ("tool", "level", "does")
+    heads = ("tool", "level", "what it does")
     own = [_row(tool) for tool in OWN_TOOLS.values()]
     toolsets = [
         part
@@ -183,16 +183,17 @@ def _server() -> str:
         "## Tools of IAC itself",
         _table(heads, own),
         "## Tools for any app",
-        "`find_tools` knows them; `--toolset` or `--pin` with the name of the set lists them. See"
+        "`find_tools` finds them. To list them, use `--toolset` or `--pin` with the name of the"
+        " set. See"
         " [accessibility](../accessibility.md) and [scripts](../applescript.md).",
         *toolsets,
         "## Resources",
-        "Listed too: the object model of every app that has tools, and every guide. A guide of your"
-        " own, `skills/<key of the app>.md` in the data folder, takes the place of ours.",
-        _table(("address", "holds", "type"), resources + templates),
+        "Each app with tools also has its object model here, and each guide is listed. Your own"
+        " guide, `skills/<key of the app>.md` in the data folder, replaces the one of IAC.",
+        _table(("address", "contents", "type"), resources + templates),
         "## Prompts",
-        "A prompt is offered where its apps have tools.",
-        _table(("prompt", "does", "arguments", "apps"), prompts),
+        "The server offers a prompt if its apps have tools.",
+        _table(("prompt", "what it does", "arguments", "apps"), prompts),
     )
 
 
@@ -220,15 +221,16 @@ def _settings() -> str:
     return _page(
         "Settings",
         "## Variables",
-        _table(("variable", "says"), [(f"`{key}`", says) for key, says in VARIABLES.items()]),
+        _table(("variable", "meaning"), [(f"`{key}`", says) for key, says in VARIABLES.items()]),
         "## Presets of the policy",
-        "What happens with calls that no rule of yours speaks of; see [policy](../policy.md).",
+        "A preset decides all calls that none of your rules matches; see [Policy](../policy.md).",
         _table(("preset", *LEVELS, "in words"), presets),
         "## Rules that raise a level",
-        _table(("rule", "to", "what you are told"), rules),
+        _table(("rule", "raises to", "the reason that you see"), rules),
         "## Clients",
-        "`form` is what a client reads; `jsonc` has comments and trailing commas, which stay.",
-        _table(("client", "name", "key", "file (macOS, else where it differs)", "form"), clients),
+        "`form` is the file's format. `jsonc` allows comments and trailing commas, and IAC keeps"
+        " them.",
+        _table(("client", "name", "key", "file (macOS, then others)", "form"), clients),
     )
 
 
@@ -249,11 +251,13 @@ def _errors() -> str:
     ]
     return _page(
         "Errors",
-        f"The types are {types}; what each means and what to do: [errors](../errors.md).",
+        f"The types are {types}. What each means and what to do: [Errors](../errors.md).",
         "## Numbers",
-        "`again` says whether a caller may send the same call again; `by itself`, what IAC does"
-        " once.",
-        _table(("number", "constant", "type", "message", "way out", "again", "by itself"), numbers),
+        "`again` says whether a caller may send the same call again. `by itself` says what IAC"
+        " does once.",
+        _table(
+            ("number", "constant", "type", "message", "what to do", "again", "by itself"), numbers
+        ),
     )
 
 
@@ -270,7 +274,9 @@ def _apps() -> dict[str, tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
 
 
 def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
-    parts: list[str] = [f"`{row['id']}`. A level with `to` says what arguments can reach."]
+    parts: list[str] = [
+        f"`{row['id']}`. `SAFE to MODIFY` means that arguments can raise the level."
+    ]
     for tool in tools:
         reach = _reach(tool["level"], tool["ceiling"])
         parts += [f"## {tool['name']}", f"{_plain(tool['description'])}\n\n{reach}"]
@@ -281,7 +287,7 @@ def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
             for key, part in schema.get("properties", {}).items()
         ]
         if arguments:
-            parts.append(_table(("argument", "type", "required", "says"), arguments))
+            parts.append(_table(("argument", "type", "required", "meaning"), arguments))
     catalogue = Catalogue([TOOLS])
     tables = catalogue.tables(catalogue.apps[row["key"]])
     if "list" in tables.tools:
@@ -291,7 +297,7 @@ def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
             for term in tables.classes
             if any(name in held for name, _ in tables.lineage(term))
         ]
-        parts += ["## Columns of a list where none are named", _table(("class", "columns"), shown)]
+        parts += ["## Default columns of a list", _table(("class", "columns"), shown)]
     return _page(str(row["name"]), *parts)
 
 

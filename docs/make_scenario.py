@@ -42,11 +42,15 @@ def reference_page() -> str:
     lines: list[str] = []
     for name, table in TABLES.items():
         lines += [f"### {_title(name)}", "", table.doc, ""]
-        lines += ["| field | type | meaning | without it |", "|---|---|---|---|"]
+        lines += ["| field | type | meaning | default |", "|---|---|---|---|"]
         lines += [_row(key, field) for key, field in table.fields.items() if field.honoured]
         ignored = [f"`{key}`" for key, field in table.fields.items() if not field.honoured]
         if ignored:
-            lines += ["", f"Known to claudeless, a warning here: {', '.join(ignored)}."]
+            lines += [
+                "",
+                f"claudeless also has these fields. Here they have no effect and give"
+                f" a warning: {', '.join(ignored)}.",
+            ]
         lines.append("")
     return "\n".join(lines)
 
@@ -90,7 +94,7 @@ def _type(kind: str) -> dict[str, Any]:
 
 def _row(key: str, field: Field) -> str:
     types = " or ".join(map(_shown, field.types))
-    without = "needed" if field.required else field.default
+    without = "required" if field.required else field.default
     doc = field.doc.replace("|", "\\|")
     return f"| `{key}` | {types} | {doc} | {without} |"
 

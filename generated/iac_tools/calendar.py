@@ -146,7 +146,7 @@ def get(
     Args:
         target: Which objects.
         properties: Properties to read.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -193,13 +193,13 @@ def list(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         properties: Properties to read.
         order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -245,7 +245,7 @@ def count(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         timeout: Seconds it may take.
 
     Returns:
@@ -512,7 +512,7 @@ def reload_calendars() -> None:
     example={"to": "day view"},
 )
 def switch_view(*, to: ViewType) -> None:
-    """Show Calendar by day, week or month. SAFE, changes the view only.
+    """Show Calendar by day, week or month. SAFE, changes only the view.
 
     Args:
         to: The view to show.
@@ -530,7 +530,7 @@ def switch_view(*, to: ViewType) -> None:
     example={"at": "2026-03-01T09:30:00Z"},
 )
 def view_calendar(*, at: DateOrText) -> None:
-    """Show a date in the window of Calendar. SAFE, changes the view only.
+    """Show a date in the window of Calendar. SAFE, changes only the view.
 
     Args:
         at: The date to show, in ISO 8601.
@@ -565,7 +565,7 @@ def get_url(target: str) -> None:
     example={"target": "calendars[0].events[0]"},
 )
 def show(target: Ref | ListOf[Ref]) -> None:
-    """Show one or more events in Calendar. SAFE, changes the view only.
+    """Show one or more events in Calendar. SAFE, changes only the view.
 
     Args:
         target: Which events.
@@ -869,7 +869,7 @@ def make_calendar(name: str) -> Ref:
     example={"day": "2026-03-01T09:30:00Z"},
 )
 def show_day(day: DateOrText) -> None:
-    """Show a day in the window of Calendar. SAFE, changes the view only.
+    """Show a day in the window of Calendar. SAFE, changes only the view.
 
     Args:
         day: The day to show.
@@ -1177,7 +1177,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'calendars[0].events[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1186,13 +1186,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
@@ -1201,7 +1201,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'

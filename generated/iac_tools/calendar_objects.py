@@ -167,7 +167,7 @@ class Commands(Specifier):
         self._command("move", target=self, to=to)
 
     def show(self) -> None:
-        """Show one or more events in Calendar. SAFE, changes the view only."""
+        """Show one or more events in Calendar. SAFE, changes only the view."""
         self._command("show", target=self)
 
 
@@ -207,7 +207,7 @@ class Application(Commands, Object):
         self._command("reload_calendars")
 
     def switch_view(self, *, to: ViewType) -> None:
-        """Show Calendar by day, week or month. SAFE, changes the view only.
+        """Show Calendar by day, week or month. SAFE, changes only the view.
 
         Args:
             to: The view to show.
@@ -215,7 +215,7 @@ class Application(Commands, Object):
         self._command("switch_view", to=to)
 
     def view_calendar(self, *, at: datetime) -> None:
-        """Show a date in the window of Calendar. SAFE, changes the view only.
+        """Show a date in the window of Calendar. SAFE, changes only the view.
 
         Args:
             at: The date to show, in ISO 8601.

@@ -270,7 +270,7 @@ def get(
     Args:
         target: Which objects.
         properties: Properties to read.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -317,13 +317,13 @@ def list(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         properties: Properties to read.
         order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -369,7 +369,7 @@ def count(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         timeout: Seconds it may take.
 
     Returns:
@@ -506,7 +506,7 @@ def quit() -> None:
     },
 )
 def activate(target: Ref | ListOf[Ref] | None = None) -> None:
-    """Bring Finder to the front. SAFE, changes the view only.
+    """Bring Finder to the front. SAFE, changes only the view.
 
     Args:
         target: Which objects.
@@ -692,7 +692,7 @@ def move(
     example={"target": "folders[0]"},
 )
 def select(target: Ref | ListOf[Ref]) -> None:
-    """Select files or folders in Finder. SAFE, changes the view only.
+    """Select files or folders in Finder. SAFE, changes only the view.
 
     Args:
         target: Which objects.
@@ -797,7 +797,7 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
     example={"target": "folders[0]"},
 )
 def erase(target: Ref | ListOf[Ref]) -> None:
-    """Erase a disk with all that is on it. DANGEROUS, destroys for good.
+    """Erase a disk with everything on it. DANGEROUS, destroys for good.
 
     Args:
         target: The disk to erase, such as disks 0 .
@@ -814,7 +814,7 @@ def erase(target: Ref | ListOf[Ref]) -> None:
     example={"target": "folders[0]"},
 )
 def reveal(target: Ref | ListOf[Ref]) -> None:
-    """Show files or folders in a window of Finder. SAFE, changes the view only.
+    """Show files or folders in a window of Finder. SAFE, changes only the view.
 
     Args:
         target: Which objects.
@@ -1670,7 +1670,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1679,13 +1679,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
         'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
@@ -1694,7 +1694,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
         'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'

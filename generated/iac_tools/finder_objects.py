@@ -305,7 +305,7 @@ class Commands(Specifier):
         self._command("print", target=self, with_properties=with_properties)
 
     def activate(self) -> None:
-        """Bring Finder to the front. SAFE, changes the view only."""
+        """Bring Finder to the front. SAFE, changes only the view."""
         self._command("activate", target=self)
 
     def close(self) -> None:
@@ -388,7 +388,7 @@ class Commands(Specifier):
         )
 
     def select_(self) -> None:
-        """Select files or folders in Finder. SAFE, changes the view only."""
+        """Select files or folders in Finder. SAFE, changes only the view."""
         self._command("select", target=self)
 
     def sort(self, *, by: str) -> Any:
@@ -424,11 +424,11 @@ class Commands(Specifier):
         self._command("empty", target=self, security=security)
 
     def erase(self) -> None:
-        """Erase a disk with all that is on it. DANGEROUS, destroys for good."""
+        """Erase a disk with everything on it. DANGEROUS, destroys for good."""
         self._command("erase", target=self)
 
     def reveal(self) -> None:
-        """Show files or folders in a window of Finder. SAFE, changes the view only."""
+        """Show files or folders in a window of Finder. SAFE, changes only the view."""
         self._command("reveal", target=self)
 
     def update(

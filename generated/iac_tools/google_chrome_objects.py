@@ -136,7 +136,7 @@ class Commands(Specifier):
         self._command("go_forward", target=self)
 
     def select_all(self) -> None:
-        """Select all of the page in a tab of Google Chrome. SAFE, changes the view only."""
+        """Select all of the page in a tab of Google Chrome. SAFE, changes only the view."""
         self._command("select_all", target=self)
 
     def cut_selection(self) -> None:
@@ -164,7 +164,7 @@ class Commands(Specifier):
         self._command("stop", target=self)
 
     def view_source(self) -> None:
-        """Show the source of the page in a tab of Google Chrome. SAFE, changes the view only."""
+        """Show the source of the page in a tab of Google Chrome. SAFE, changes only the view."""
         self._command("view_source", target=self)
 
     def execute(self, *, javascript: str) -> Any:

@@ -326,7 +326,7 @@ class Commands(Specifier):
         self._command("play", target=self, once=once)
 
     def select_(self) -> None:
-        """Select one or more objects in Music. SAFE, changes the view only."""
+        """Select one or more objects in Music. SAFE, changes only the view."""
         self._command("select", target=self)
 
 
@@ -363,7 +363,7 @@ class Item(Commands, Object):
         return self._command("export", target=self, as_=as_, to=to)
 
     def reveal(self) -> None:
-        """Reveal an item in Music. SAFE, changes the view only."""
+        """Reveal an item in Music. SAFE, changes only the view."""
         self._command("reveal", target=self)
 
     if TYPE_CHECKING:

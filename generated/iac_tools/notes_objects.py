@@ -296,7 +296,7 @@ class Account(Commands, Object):
     notes: Elements[Notes] = Elements("notes", "note")
 
     def show(self, *, separately: bool | None = None) -> Account | Folder | Note | Attachment:
-        """Show an account, folder, note or attachment in Notes. SAFE, changes the view only.
+        """Show an account, folder, note or attachment in Notes. SAFE, changes only the view.
 
         Args:
             separately: Whether to show it in a window of its own.
@@ -340,7 +340,7 @@ class Folder(Commands, Object):
     notes: Elements[Notes] = Elements("notes", "note")
 
     def show(self, *, separately: bool | None = None) -> Account | Folder | Note | Attachment:
-        """Show an account, folder, note or attachment in Notes. SAFE, changes the view only.
+        """Show an account, folder, note or attachment in Notes. SAFE, changes only the view.
 
         Args:
             separately: Whether to show it in a window of its own.
@@ -391,7 +391,7 @@ class Note(Commands, Object):
     attachments: Elements[Attachments] = Elements("attachments", "attachment")
 
     def show(self, *, separately: bool | None = None) -> Account | Folder | Note | Attachment:
-        """Show an account, folder, note or attachment in Notes. SAFE, changes the view only.
+        """Show an account, folder, note or attachment in Notes. SAFE, changes only the view.
 
         Args:
             separately: Whether to show it in a window of its own.
@@ -440,7 +440,7 @@ class Attachment(Commands, Object):
     contents: RwProp[Path] = RwProp("contents")
 
     def show(self, *, separately: bool | None = None) -> Account | Folder | Note | Attachment:
-        """Show an account, folder, note or attachment in Notes. SAFE, changes the view only.
+        """Show an account, folder, note or attachment in Notes. SAFE, changes only the view.
 
         Args:
             separately: Whether to show it in a window of its own.

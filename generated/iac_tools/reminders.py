@@ -123,7 +123,7 @@ def get(
     Args:
         target: Which objects.
         properties: Properties to read.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -170,13 +170,13 @@ def list(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         properties: Properties to read.
         order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -222,7 +222,7 @@ def count(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         timeout: Seconds it may take.
 
     Returns:
@@ -501,7 +501,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     example={"target": "lists[0]"},
 )
 def show(target: Ref) -> Ref:
-    """Show a list or a reminder in the app Reminders. SAFE, changes the view only.
+    """Show a list or a reminder in the app Reminders. SAFE, changes only the view.
 
     Args:
         target: Which list or reminder.
@@ -994,7 +994,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as reminders[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1002,13 +1002,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
@@ -1016,7 +1016,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'

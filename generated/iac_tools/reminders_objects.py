@@ -318,7 +318,7 @@ class List(Item):
     reminders: Elements[Reminders] = Elements("reminders", "reminder")
 
     def show(self) -> List | Reminder:
-        """Show a list or a reminder in the app Reminders. SAFE, changes the view only.
+        """Show a list or a reminder in the app Reminders. SAFE, changes only the view.
 
         Returns:
             The answer, a list or a reminder.
@@ -369,7 +369,7 @@ class Reminder(Item):
     """Whether it is flagged."""
 
     def show(self) -> List | Reminder:
-        """Show a list or a reminder in the app Reminders. SAFE, changes the view only.
+        """Show a list or a reminder in the app Reminders. SAFE, changes only the view.
 
         Returns:
             The answer, a list or a reminder.

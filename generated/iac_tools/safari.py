@@ -112,7 +112,7 @@ def get(
     Args:
         target: Which objects.
         properties: Properties to read.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -159,13 +159,13 @@ def list(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         properties: Properties to read.
         order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -211,7 +211,7 @@ def count(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         timeout: Seconds it may take.
 
     Returns:
@@ -574,7 +574,7 @@ def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     params={},
 )
 def show_bookmarks() -> None:
-    """Show the bookmarks in Safari. SAFE, changes the view only."""
+    """Show the bookmarks in Safari. SAFE, changes only the view."""
     return APP.call(show_bookmarks)
 
 
@@ -944,7 +944,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'windows[0].tabs[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -952,13 +952,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
@@ -966,7 +966,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "tab"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'

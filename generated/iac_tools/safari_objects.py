@@ -223,7 +223,7 @@ class Application(Commands, Object):
         self._command("search_the_web", in_=in_, for_=for_)
 
     def show_bookmarks(self) -> None:
-        """Show the bookmarks in Safari. SAFE, changes the view only."""
+        """Show the bookmarks in Safari. SAFE, changes only the view."""
         self._command("show_bookmarks")
 
     if TYPE_CHECKING:

@@ -153,7 +153,7 @@ class Application(Commands, Object):
     folders: Elements[Folders] = Elements("folders", "folder")
 
     def open(self, target: Path | Sequence[Path]) -> Document | ListOf[Document]:
-        """Open files or objects in Shortcuts. DANGEROUS, opening may run what is opened.
+        """Open files or objects in Shortcuts. DANGEROUS, opening may run the file.
 
         Args:
             target: Which files to open.

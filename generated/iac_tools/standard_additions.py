@@ -904,7 +904,7 @@ def localized_string(
     example={"of": "example", "in_": "example"},
 )
 def offset(*, of: str, in_: str) -> int:
-    """Return where a text stands in another one, 0 for nowhere. SAFE.
+    """Return the position of a text in another one, 0 for nowhere. SAFE.
 
     Args:
         of: The text to look for.
@@ -1271,7 +1271,7 @@ def scripting_components() -> ListOf[str]:
     result="date",
 )
 def current_date() -> DateTime:
-    """Say what day and time it is now. SAFE.
+    """Return the current date and time. SAFE.
 
     Returns:
         The answer, a date.
@@ -1689,7 +1689,7 @@ def mute() -> None:
     bind={"output_muted": False},
 )
 def unmute() -> None:
-    """Let the Mac sound again. MODIFY, changes a setting."""
+    """Unmute the sound of the Mac. MODIFY, changes a setting."""
     return APP.call(unmute)
 
 

@@ -626,7 +626,7 @@ class Application(Object):
         )
 
     def offset(self, *, of: str, in_: str) -> int:
-        """Return where a text stands in another one, 0 for nowhere. SAFE.
+        """Return the position of a text in another one, 0 for nowhere. SAFE.
 
         Args:
             of: The text to look for.
@@ -828,7 +828,7 @@ class Application(Object):
         return self._command("scripting_components")
 
     def current_date(self) -> datetime:
-        """Say what day and time it is now. SAFE.
+        """Return the current date and time. SAFE.
 
         Returns:
             The answer, a date.

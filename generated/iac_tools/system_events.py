@@ -412,7 +412,7 @@ def get(
     Args:
         target: Which objects.
         properties: Properties to read.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -459,13 +459,13 @@ def list(
     Args:
         element: Class, such as document, window, user.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         properties: Properties to read.
         order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -511,7 +511,7 @@ def count(
     Args:
         element: Class, such as document, window, user.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         timeout: Seconds it may take.
 
     Returns:
@@ -595,7 +595,7 @@ def set(
     example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
-    """Open files or objects in System Events. DANGEROUS, opening may run what is opened.
+    """Open files or objects in System Events. DANGEROUS, opening may run the file.
 
     Args:
         target: What to open.
@@ -877,7 +877,7 @@ def disconnect(target: Ref) -> Ref:
     example={"target": "screenSavers[0]"},
 )
 def start(target: Ref) -> None:
-    """Start the screen saver. SAFE, changes the view only.
+    """Start the screen saver. SAFE, changes only the view.
 
     Args:
         target: Which screen saver, such as screenSavers 0 .
@@ -2142,7 +2142,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -2150,13 +2150,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
@@ -2164,7 +2164,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'

@@ -947,7 +947,7 @@ class Application(Commands, Object):
     xml_files: Elements[XmlFiles] = Elements("xmlFiles", "XML file")
 
     def open(self, target: File | Sequence[File] | str) -> Document | ListOf[Document] | File:
-        """Open files or objects in System Events. DANGEROUS, opening may run what is opened.
+        """Open files or objects in System Events. DANGEROUS, opening may run the file.
 
         Args:
             target: What to open.
@@ -1547,7 +1547,7 @@ class ScreenSaver(Commands, Object):
     picture_display_style: RwProp[str] = RwProp("pictureDisplayStyle")
 
     def start(self) -> None:
-        """Start the screen saver. SAFE, changes the view only."""
+        """Start the screen saver. SAFE, changes only the view."""
         self._command("start", target=self)
 
     def stop(self) -> None:
@@ -1586,7 +1586,7 @@ class ScreenSaverPreferencesObject(Commands, Object):
     """Whether to show the clock."""
 
     def start(self) -> None:
-        """Start the screen saver. SAFE, changes the view only."""
+        """Start the screen saver. SAFE, changes only the view."""
         self._command("start", target=self)
 
     def stop(self) -> None:
@@ -1823,7 +1823,7 @@ class File(DiskItem):
     version: Prop[str] = Prop("version")
 
     def open(self) -> Document | ListOf[Document] | File:
-        """Open files or objects in System Events. DANGEROUS, opening may run what is opened.
+        """Open files or objects in System Events. DANGEROUS, opening may run the file.
 
         Returns:
             The answer, one or more documents or files.

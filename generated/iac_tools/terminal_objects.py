@@ -142,7 +142,7 @@ class Application(Commands, Object):
     settings_sets: Elements[SettingsSets] = Elements("settingsSets", "settings set")
 
     def open(self, target: Sequence[Path]) -> None:
-        """Open files or objects in Terminal. DANGEROUS, opening may run what is opened.
+        """Open files or objects in Terminal. DANGEROUS, opening may run the file.
 
         Args:
             target: Which files to open.

@@ -127,12 +127,14 @@ def _files(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
         if not found:
-            raise GeneratorError(f"{path} holds no .sdef file and no snapshot; name another folder")
+            raise GeneratorError(
+                f"{path} contains no .sdef file and no snapshot; name another folder"
+            )
         return found
     if not path.exists():
         raise GeneratorError(f"{path} does not exist; check the path")
     if path.suffix not in _SUFFIXES:
-        raise GeneratorError(f"{path} is no .sdef file, no snapshot (.json) and no folder of them")
+        raise GeneratorError(f"{path} is not an .sdef file, a snapshot (.json) or a folder of them")
     return [path]
 
 

@@ -73,9 +73,9 @@ def open_file(
         with open_bounded(path, most, follow=follow) as file:
             yield file
     except (FileNotFoundError, NotADirectoryError, IrregularFileError):
-        raise LimitError("missing", "is no file; check the path") from None
+        raise LimitError("missing", "is not a file; check the path") from None
     except TooLargeError as error:
-        raise LimitError("size", f"is {error.size} bytes; {most} are the limit") from None
+        raise LimitError("size", f"is {error.size} bytes; the limit is {most}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "the path is none"
         raise LimitError("read", f"cannot be read: {reason}") from None
@@ -130,11 +130,11 @@ def screen_xml(content: bytes) -> None:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code]
-        raise LimitError("xml", f"is no well-formed XML: {reason}", error.lineno) from None
+        raise LimitError("xml", f"is not well-formed XML: {reason}", error.lineno) from None
     except (LookupError, ValueError) as error:
         # The encoding that the file names is no text encoding, or has several bytes a letter.
         reason = " ".join(str(error).split())
-        raise LimitError("xml", f"is no well-formed XML: {ascii(reason)[1:81]}", 1) from None
+        raise LimitError("xml", f"is not well-formed XML: {ascii(reason)[1:81]}", 1) from None
 
 
 @contextmanager

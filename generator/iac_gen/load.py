@@ -174,7 +174,7 @@ def parse(
         raise LoadError(_error(file, 0, "empty", "is empty; a dictionary is an XML file"))
     try:
         if len(content) > MAX_BYTES:
-            raise LimitError("size", f"is {len(content)} bytes; {MAX_BYTES} are the limit")
+            raise LimitError("size", f"is {len(content)} bytes; the limit is {MAX_BYTES}")
         root, mended = _tree(content)
     except LimitError as error:
         raise LoadError(_error(file, error.line, error.code, str(error))) from None
@@ -226,7 +226,7 @@ def _screened_tree(content: bytes) -> etree._Element:
     except etree.XMLSyntaxError as error:
         # Some of libxml2's messages end in a line break.
         reason = on_one_line((error.msg or "not well-formed").split(", line")[0])
-        text = f"is no well-formed XML: {reason}"
+        text = f"is not well-formed XML: {reason}"
         raise LimitError("xml", text, error.lineno or 0) from None
 
 

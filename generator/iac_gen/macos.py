@@ -118,7 +118,7 @@ def _bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
         return Unscriptable(path, path.stem, "has no scripting dictionary")
     content = copy_definition(path)
     if content is None:
-        return Unscriptable(path, path.stem, "has no scripting dictionary that macOS can give")
+        return Unscriptable(path, path.stem, "has no scripting dictionary that macOS can read")
     return AppBundle(path, path.stem, identifier, version, kind, path, content)
 
 
@@ -138,7 +138,7 @@ def read_info(file: Path) -> dict[str, Any] | str:
         return f"has an Info.plist that {error}"
     except Exception as error:  # plistlib lets through whatever its parsers raise
         return f"has an Info.plist that cannot be read: {on_one_line(str(error)) or 'is broken'}"
-    return info if isinstance(info, dict) else "has an Info.plist that is no dictionary"
+    return info if isinstance(info, dict) else "has an Info.plist that is not a dictionary"
 
 
 def _inside(path: Path, declared: str) -> Path | None:

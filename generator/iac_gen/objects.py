@@ -156,8 +156,8 @@ _AT = ToolParameter(
 )  # fmt: skip
 _WHERE = ToolParameter(
     "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
-    "Filter, as {name: x} or {name: {contains: x}}",
-    "Conditions by property name, all of which must hold",
+    "Filter, such as {name: x} or {name: {contains: x}}",
+    "Conditions by property name, which must all match",
 )  # fmt: skip
 _PAGE = (
     ToolParameter(
@@ -179,7 +179,7 @@ _PAGE = (
 )  # fmt: skip
 _RAW = ToolParameter(
     "raw", Param("", "", "boolean"), False, {"type": "boolean"}, "bool",
-    "Texts unchanged, hidden characters too",
+    "Keep hidden characters in texts",
 )  # fmt: skip
 _TIMEOUT = ToolParameter(
     "timeout", Param("", "", "number"), False, {"type": "number"}, "float",
@@ -253,7 +253,7 @@ def lower_recipe(
     """Return the tool of `recipe`, or one line that says what is wrong with it."""
     base = next((tool for tool in tools if tool.function.rstrip("_") == recipe.tool), None)
     if base is None:
-        return f"recipe {recipe.name} rests on {recipe.tool}, which is no tool of this app"
+        return f"recipe {recipe.name} rests on {recipe.tool}, which is not a tool of this app"
     known = {parameter.key: parameter for parameter in base.parameters}
     strange = recipe.bind.keys() - known.keys()
     if strange:

@@ -155,7 +155,7 @@ class Previous:
                 raise OutputError(f"was written in another format than {FORMAT}")
             for name in data["tools"]:
                 if not is_tool_name(name):
-                    raise ValueError(f"{name!r} is no name of a tool")
+                    raise ValueError(f"{name!r} is not the name of a tool")
             lines = {json.loads(line)["name"]: line for line in listing.splitlines()}
             found: dict[str, dict[str, Row]] = defaultdict(dict)
             for name, row in locked.get("terms", {}).items():
@@ -163,7 +163,7 @@ class Previous:
             apps, held, words = {}, {}, read_rows(search)
             for key, row in data["apps"].items():
                 if not is_app_key(key):
-                    raise ValueError(f"{key!r} is no key of an app")
+                    raise ValueError(f"{key!r} is not the key of an app")
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
                 picked(row, APP_ROW)
                 apps[key] = AppFiles(
@@ -190,7 +190,7 @@ class Previous:
                 held[key] = replace(apps[key], tools=rows).surface()
             return cls(apps, held)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise OutputError(f"was not left by a build: {error!r}") from None
+            raise OutputError(f"was not written by a build: {error!r}") from None
 
 
 def _reviewed(row: Mapping[str, Any]) -> Row:

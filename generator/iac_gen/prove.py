@@ -96,7 +96,7 @@ def prove_source(source: str) -> Iterator[str]:
     tree.body = [one for one in tree.body if not _is_object_door(one)]
     for statement in tree.body:
         if not isinstance(statement, _STATEMENTS) and not _is_docstring(statement):
-            yield f"line {statement.lineno}: {type(statement).__name__} is no part of a module"
+            yield f"line {statement.lineno}: {type(statement).__name__} does not belong in a module"
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         if not isinstance(node, _NODES):
@@ -117,12 +117,12 @@ def prove_source(source: str) -> Iterator[str]:
         elif isinstance(node, ast.FunctionDef):
             yield from _prove_function(node)
         elif isinstance(node, ast.Name) and not node.id.isascii():
-            yield f"line {line}: {node.id!r} is no ASCII name"
+            yield f"line {line}: {node.id!r} is not an ASCII name"
 
 
 def _is_object_door(statement: ast.stmt) -> bool:
     """Say whether it is how a module leads to its objects: for checkers, else when asked for."""
-    return re.fullmatch(_DOOR, ast.unparse(statement)) is not None
+    return isinstance(statement, ast.If) and _DOOR.fullmatch(ast.unparse(statement)) is not None
 
 
 def prove_objects(module: Module, source: str, templates: str = "") -> list[Diagnostic]:
@@ -141,13 +141,9 @@ def prove_classes(source: str) -> Iterator[str]:
         return
     for statement in tree.body:
         if not isinstance(statement, _OBJECT_STATEMENTS) and not _is_docstring(statement):
-            yield f"line {statement.lineno}: {type(statement).__name__} is no part of a module"
-    shapes = {
-        id(node)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If)
-        for node in ast.walk(block)
-    }
+            yield f"line {statement.lineno}: {type(statement).__name__} does not belong in a module"
+    # What lies in a block comes after it.
+    shapes: set[int] = set()
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         if not isinstance(node, _OBJECT_NODES):
@@ -158,10 +154,12 @@ def prove_classes(source: str) -> Iterator[str]:
             if any(alias.asname or alias.name == "*" for alias in node.names):
                 yield f"line {line}: an import under another name is not allowed"
         elif isinstance(node, ast.If):
+            shapes.update(map(id, ast.walk(node)))
             if ast.unparse(node.test) != "TYPE_CHECKING" or node.orelse:
                 yield f"line {line}: a condition other than TYPE_CHECKING is not allowed"
         elif isinstance(node, ast.Attribute):
-            if ast.unparse(node) not in ("self._answer", "self._command"):
+            named = isinstance(node.value, ast.Name) and node.value.id == "self"
+            if not named or node.attr not in ("_answer", "_command"):
                 yield f"line {line}: an attribute other than a command is not allowed"
         elif isinstance(node, ast.Call):
             known = isinstance(node.func, ast.Attribute) or (
@@ -174,7 +172,7 @@ def prove_classes(source: str) -> Iterator[str]:
             if node.decorator_list or kinds not in ([ast.Expr, ast.Return], [ast.Expr] * 2):
                 yield f"line {line}: {node.name} must be a docstring and one call"
         elif isinstance(node, ast.Name) and not node.id.isascii():
-            yield f"line {line}: {node.id!r} is no ASCII name"
+            yield f"line {line}: {node.id!r} is not an ASCII name"
 
 
 def _prove_header(source: str, templates: str) -> Iterator[str]:
@@ -213,7 +211,7 @@ def prove_schema(schema: Mapping[str, Any], *, closed: bool = True) -> list[str]
     """Return each way in which `schema` breaks the metaschema or a vendor's rule."""
     faults = [*_node(schema, "")]
     if schema.get("type") != "object":
-        faults.append("the root is no object")
+        faults.append("the root is not an object")
     if closed and schema.get("additionalProperties") is not False:
         faults.append("the root is open")
     for part in _parts(schema):
@@ -236,7 +234,7 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _metaschema(text: str) -> tuple[str, ...]:
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA)
     error = next(validator.iter_errors(json.loads(text)), None)
-    return () if error is None else (f"is no JSON Schema: {error.message}",)
+    return () if error is None else (f"is not JSON Schema: {error.message}",)
 
 
 def _node(schema: Mapping[str, Any], path: str) -> Iterator[str]:
@@ -246,7 +244,7 @@ def _node(schema: Mapping[str, Any], path: str) -> Iterator[str]:
     if ("type" in schema) == ("anyOf" in schema):
         yield f"{at} needs one of type and anyOf"
     if not isinstance(schema.get("description", ""), str):
-        yield f"{at} has a description that is no text"
+        yield f"{at} has a description that is not text"
     kind = schema.get("type")
     if kind is not None and (not isinstance(kind, str) or kind not in _TYPES):
         yield f"{at} has the type {kind!r}"

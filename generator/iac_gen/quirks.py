@@ -192,10 +192,10 @@ def _read_file(place: str, content: bytes) -> tuple[tuple[QuirkFile, ...], list[
         document = read_toml(content.decode())
     except (TextError, UnicodeDecodeError) as error:
         line = getattr(error, "line", 0)
-        return (), [Diagnostic(place, line, "quirk", f"is no TOML: {error}", "error")]
+        return (), [Diagnostic(place, line, "quirk", f"is not TOML: {error}", "error")]
     app = document.value.pop("app", "")
     if not isinstance(app, str):
-        return (), [Diagnostic(place, document.line(("app",)), "quirk", "app is no text", "error")]
+        return (), [Diagnostic(place, document.line(("app",)), "quirk", "app is not text", "error")]
     faults: list[Diagnostic] = []
     rows: list[tuple[str, int, Mapping[str, Any]]] = []
     for table, line, row in _rows(document):
@@ -219,9 +219,9 @@ def _fault(table: str, row: Any) -> str:
     """Return what is wrong with a row, empty where nothing is."""
     kind = QUIRK_KINDS.get(table)
     if kind is None:
-        return f"[[{table}]] is no table of a quirk file; there are {', '.join(QUIRK_KINDS)}"
+        return f"[[{table}]] is not a table of a quirk file; there are {', '.join(QUIRK_KINDS)}"
     if not isinstance(row, Mapping):
-        return f"{table} is no list of tables; write [[{table}]]"
+        return f"{table} is not a list of tables; write [[{table}]]"
     unknown = row.keys() - kind.keys.keys() - {"why"}
     if unknown:
         return f"[[{table}]] has no key {sorted(unknown)[0]}"
@@ -237,11 +237,11 @@ def _fault(table: str, row: Any) -> str:
     if table == "command" and "code" not in row and "name" not in row:
         return "[[command]] names no command; add name or code"
     if row.get("level", "SAFE") not in LEVELS:
-        return f"{row['level']} is no level; there are {', '.join(LEVELS)}"
+        return f"{row['level']} is not a level; there are {', '.join(LEVELS)}"
     keys = [row["name"], *row.get("params", ())] if table == "recipe" else []
     keys += [row["direct"]] if "direct" in row else []
     bad = [key for key in keys if _KEY.fullmatch(key) is None or keyword.iskeyword(key)]
-    return f"[[{table}]] names {bad[0]!r}, which is no name of Python" if bad else ""
+    return f"[[{table}]] names {bad[0]!r}, which is not a Python name" if bad else ""
 
 
 def apply(

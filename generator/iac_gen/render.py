@@ -180,7 +180,7 @@ def render_source(
         made = _formatted(re.sub(r"\n{3,}(?= )", "\n\n", f"{body.strip()}\n"), file)
     except InvalidInput as error:
         who = templates.name if templates else "iac-gen"
-        raise GeneratorError(f"the templates of {who} give no Python: {error}") from None
+        raise GeneratorError(f"the templates of {who} do not give Python: {error}") from None
     return f"{head}{end}{gap}{made}{space}{mark}{tables}"
 
 
@@ -214,7 +214,7 @@ def _black(text: str) -> str:
 
 def render_package(*, shipped: bool, templates: Templates | None = None) -> str:
     """Return the `__init__` of an output folder; the shipped one also finds the user's own."""
-    words = prose("Generated tools, one module an app.")
+    words = prose("Generated tools, one module per app.")
     return _black(_rendered("package.py.jinja", templates, {"shipped": shipped, "words": words}))
 
 
@@ -259,7 +259,7 @@ def header(module: Module, quirks: str, templates: Templates | None) -> dict[str
         else "change the dictionary, the quirks or the templates, and build again."
     )
     if templates is not None:
-        mend += f"\nLaid out by the templates of {templates.name}."
+        mend += f"\nLaid out by the templates in {templates.name}."
     built = clean_prose(module.version)
     return {
         "app_words": prose(module.app.name),

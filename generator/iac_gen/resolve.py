@@ -108,7 +108,7 @@ def select(dictionary: Dictionary, include: Include) -> list[Suite] | list[Item]
     return items
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Resolved:
     """One dictionary with every name declared once.
 

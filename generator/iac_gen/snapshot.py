@@ -149,16 +149,16 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
     except RecursionError:
         raise fail(0, "json", "is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise fail(error.lineno, "json", f"is no JSON: {error.msg}") from None
+        raise fail(error.lineno, "json", f"is not JSON: {error.msg}") from None
     except ValueError:
-        raise fail(0, "json", "is no JSON: a number of too many digits") from None
+        raise fail(0, "json", "is not JSON: a number has too many digits") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise fail(
-            0, "format", f"is no snapshot of format {FORMAT}; make one with iac-gen snapshot"
+            0, "format", f"is not a snapshot of format {FORMAT}; make one with iac-gen snapshot"
         )
     try:
         if _DIGEST.fullmatch(data["digest"]) is None:
-            raise fail(0, "format", "is no whole snapshot: its digest is no sha256")
+            raise fail(0, "format", "is not a complete snapshot: its digest is not a SHA-256")
         suites = _value(_hints(model.Dictionary)["suites"], data["suites"])
         source = model.Source(
             model.Dictionary(str(path), data["digest"], _text(data, "title"), suites),
@@ -170,7 +170,7 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = on_one_line(repr(error))
-        raise fail(0, "format", f"is no whole snapshot: {reason}") from None
+        raise fail(0, "format", f"is not a complete snapshot: {reason}") from None
     except RecursionError:
         raise fail(0, "json", "is nested too deeply") from None
     return _checked(source, path, as_written)
@@ -179,7 +179,7 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
 def _text(data: Mapping[str, Any], key: str) -> str:
     value = data[key]
     if not isinstance(value, str):
-        raise TypeError(f"{key} is no text")
+        raise TypeError(f"{key} is not text")
     return value
 
 
@@ -197,7 +197,7 @@ def _checked(source: model.Source, path: Path, as_written: bool) -> LoadedDictio
         report("name", "names no app; it gets the name of the file")
         name = path.stem
     if _STEM.fullmatch(stem) is None:
-        report("name", f"the stem {on_one_line(ascii(stem), 80)} is no file's name")
+        report("name", f"the stem {on_one_line(ascii(stem), 80)} is not a file name")
         stem = path.stem
     source = replace(source, name=name, stem=stem, version=version)
     if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
@@ -252,7 +252,7 @@ def _has_code(part: Any) -> bool:
 def _tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:
     kind = _TAGGED[data["is"]]
     if kind not in options:
-        raise TypeError(f"a {_tag(kind)} stands in a wrong place")
+        raise TypeError(f"a {_tag(kind)} is in the wrong place")
     return _build(kind, data)
 
 
@@ -276,19 +276,19 @@ def _value(hint: Any, value: Any) -> Any:
         options = [option for option in get_args(hint) if option is not NoneType]
         if len(options) > 1:
             if not isinstance(value, Mapping):
-                raise TypeError(f"{value!r} is no object")
+                raise TypeError(f"{value!r} is not an object")
             return _tagged(value, options)
         return _value(options[0], value)
     if origin is tuple:
         if not isinstance(value, list):
-            raise TypeError(f"{value!r} is no list")
+            raise TypeError(f"{value!r} is not a list")
         return tuple(_value(get_args(hint)[0], item) for item in value)
     if origin is Literal:
         if value not in get_args(hint):
-            raise ValueError(f"{value!r} is none of {get_args(hint)}")
+            raise ValueError(f"{value!r} is not one of {get_args(hint)}")
         return value
     if isinstance(hint, type) and hasattr(hint, "__dataclass_fields__"):
         return _build(hint, value)
     if not isinstance(value, hint):
-        raise TypeError(f"{value!r} is no {hint.__name__}")
+        raise TypeError(f"{value!r} is not a {hint.__name__}")
     return value

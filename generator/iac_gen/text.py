@@ -117,7 +117,7 @@ def identifier(name: str) -> SourceText:
         ValueError: It is none: ASCII letters, digits and underscores, at most 64.
     """
     if _IDENTIFIER.fullmatch(name) is None:
-        raise ValueError(f"{name!r} is no identifier")
+        raise ValueError(f"{name!r} is not an identifier")
     return SourceText(name)
 
 
@@ -141,7 +141,7 @@ def finalize(value: Any) -> SourceText:
     if isinstance(value, SourceText):
         return value
     # The text of a value that is missing says its name.
-    raise TypeError(f"{str(value)!r} came through no door")
+    raise TypeError(f"{str(value)!r} did not come through literal(), identifier() or prose()")
 
 
 MAX_NAME = 64

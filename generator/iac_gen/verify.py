@@ -252,7 +252,7 @@ def _read(stdout: bytes, names: AskedNames) -> Reflection:
         answer = json.loads(stdout)
         rows = answer["classes"]
         if len(rows) != len(names.classes):
-            raise ValueError("another number of classes")
+            raise ValueError("a different number of classes")
         printed = {
             owner.name.term: Printed(
                 _texts(row["properties"]), _texts(row["elements"]), _one_text(row["parent"])
@@ -261,7 +261,7 @@ def _read(stdout: bytes, names: AskedNames) -> Reflection:
         }
         commands = _texts(answer["commands"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ReflectionError("the answer is not that of our script") from None
+        raise ReflectionError("the answer does not come from IAC's script") from None
     if commands is None and not any(row.properties or row.elements for row in printed.values()):
         raise NoReflectionError("it has no reflection, or the dictionary could not be loaded")
     return Reflection(commands, printed)
@@ -271,7 +271,7 @@ def _texts(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError("no list of names")
+        raise ValueError("not a list of names")
     return tuple(value)
 
 

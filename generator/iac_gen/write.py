@@ -147,7 +147,7 @@ def write(folder: Path, files: Mapping[str, str], remove: Collection[str] = ()) 
     """
     for name in (*files, *remove):
         if not _is_ours(name):
-            raise OutputError(f"{folder}: {name!r} is no plain file name; it is not written")
+            raise OutputError(f"{folder}: {name!r} is not a plain file name, so it is not written")
     differ = changed(folder, files)
     gone = sorted(name for name in remove if _taken(folder / name, _head) is not None)
     for name in (*differ, *gone):
@@ -309,7 +309,7 @@ def _check_folder(folder: Path, ours: Collection[str] | None) -> None:
     other = sorted({entry.name for entry in os.scandir(folder)} - _NOTHING - {*ours})
     if other:
         text = f"holds {on_one_line(other[0], 80)} and no {LOCK}, so no build made it"
-        raise OutputError(f"{folder} {text}; nothing was changed: name a new or an empty folder")
+        raise OutputError(f"{folder} {text}; nothing was changed: name a new or empty folder")
 
 
 def _check_file(path: Path) -> None:
@@ -319,7 +319,9 @@ def _check_file(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_nlink != 1:
-        raise ValueError(f"would touch {path.name}, which is a link, no file, or not yours")
+        raise ValueError(
+            f"would touch {path.name}, which is a link, is not a file, or is not yours"
+        )
 
 
 def _promised(stage: Path) -> _Journal:
@@ -333,12 +335,16 @@ def _promised(stage: Path) -> _Journal:
         case {"replace": dict() as replace, "remove": list() as remove}:
             pass
         case _:
-            raise ValueError("has a journal of another form")
+            raise ValueError("has a journal in another format")
     for name in (*replace, *remove):
         if not isinstance(name, str) or not _is_ours(name):
-            raise ValueError(f"has a journal that names {ascii(name)[:80]}, no file of a build")
+            raise ValueError(
+                f"has a journal that names {ascii(name)[:80]}, which is not a file of a build"
+            )
     if kept := set(remove) & set(_LAST):
-        raise ValueError(f"has a journal that removes {', '.join(sorted(kept))}, which stays")
+        raise ValueError(
+            f"has a journal that removes {', '.join(sorted(kept))}, which a build keeps"
+        )
     for digest in replace.values():
         if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
             raise ValueError("has a journal with a file that has no digest")

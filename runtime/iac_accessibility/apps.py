@@ -98,7 +98,7 @@ class UiSession:
             raise UiError(
                 "APP_NOT_RUNNING",
                 f"{app.name} (process {app.pid}) has ended.",
-                "Call list_windows to see what runs now.",
+                "Call list_windows to see the running apps.",
                 reason="app_gone",
                 app=app.name,
             )
@@ -131,10 +131,10 @@ def modal_error(bridge: Bridge, app: UiApp) -> UiError | None:
         return None
     return UiError(
         "TIMEOUT",
-        f"{app.name} shows its dialog {quoted(front.title, 60)} and answers nothing until that is"
+        f"{app.name} shows its dialog {quoted(front.title, 60)} and does not answer until it is"
         " closed.",
-        "Try press_keys: Escape cancels, Return confirms. Press such a button with click and a"
-        " point, as a person does; then the app goes on answering.",
+        "Try press_keys: Escape cancels, Return confirms. Open such dialogs with click and a"
+        " point; then the app can still answer.",
         reason="app_modal",
         more={"dialog": front.title},
     )
@@ -171,7 +171,7 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], bridge: Bridge) -> UiApp:
     if text and bridge.installed(text):
         raise UiError(
             "APP_NOT_RUNNING",
-            f"{quoted(text)} is not running, or shows no interface.",
+            f"{quoted(text)} is not running, or has no interface.",
             "Start it (app_launch), then try again.",
             reason="app_not_running",
             app=text,

@@ -49,7 +49,7 @@ class UiCall:
         """
         if self.named is None:
             raise UiError(
-                *("NOT_FOUND", "No app has the keyboard.", "Name the app."),
+                *("NOT_FOUND", "No app has the focus.", "Name the app."),
                 reason="app_not_running",
             )
         return self.named
@@ -87,7 +87,7 @@ def known_id(session: UiSession, text: str) -> ElementId | None:
         return None
     known = session.memory.by_id(text)
     if known is None:
-        message = f"No answer gave an element {text}."
+        message = f"No answer contained an element {text}."
         raise UiError("NOT_FOUND", message, LOOK_AGAIN, reason="no_element")
     return known
 
@@ -109,7 +109,7 @@ def call_of(
         if wanted is None and text:
             raise UiError(
                 "INVALID_PARAMETER",
-                "A path needs its app.",
+                "A path needs an app.",
                 "Name the app, or give the element's id.",
                 reason="bad_path",
             )
@@ -132,7 +132,7 @@ def _canonical(path: str) -> str:
     except PathError as error:
         raise UiError(
             "INVALID_PARAMETER",
-            f"{quoted(path, 120)} is no path: {error}.",
+            f"{quoted(path, 120)} is not a path: {error}.",
             "Paths look like window[0]/toolbar[0]/button[@title='Close'].",
             reason="bad_path",
             element_path=path[:200],

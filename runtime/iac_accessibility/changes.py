@@ -115,7 +115,7 @@ def carry_out(
         raise UiError(
             "REFUSED",
             f"This call is {now.level} now: {', '.join(now.reasons)}. Nothing was done.",
-            "Ask again; the element has changed since.",
+            "Call again; the element has changed.",
             reason="level_rose",
         )
     if change.action:
@@ -146,8 +146,8 @@ def carry_out(
         said = [*answer.get("notes", ()), error.message, error.suggestion]
         return answer | {"success": False, "dialog": error.more["dialog"], "notes": said}
     alive = session.bridge.alive(app)
-    note = "The element is gone or not readable since; its last state is given."
-    note = note if alive else f"{app.name} has ended since."
+    note = "The element is now gone or unreadable; this is its last state."
+    note = note if alive else f"{app.name} has ended."
     return answer | {"notes": [*answer.get("notes", ()), note]}
 
 
@@ -159,11 +159,13 @@ def _told_value(
     secret = holds_secret(node)
     done = after is not None and (secret or same(value, after.value))
     if after is None:
-        notes.append("The element is gone or not readable since; whether it was set is unknown.")
+        notes.append(
+            "The element is now gone or unreadable; it is unknown whether the value was set."
+        )
     elif secret:
         notes.append("The element holds a secret, so the value was not read back.")
     elif not done:
-        notes.append("The app holds another value than was set; it may have changed it.")
+        notes.append("The app has a different value than was set; it may have changed it.")
     return {
         "success": done,
         "previous_value": shown_value(app, node),
@@ -209,7 +211,7 @@ def check_action(node: UiNode, action: str, asked: str = "") -> None:
     asked = asked or action
     raise UiError(
         "NOT_SUPPORTED",
-        f"{quoted(asked, 60)} is no action of this {node.role.replace('_', ' ')}.",
+        f"{quoted(asked, 60)} is not an action of this {node.role.replace('_', ' ')}.",
         near_text(asked, node.actions) if node.actions else "It has no actions.",
         reason="no_action",
         more={"actions": list(node.actions)},
@@ -222,7 +224,7 @@ def check_enabled(node: UiNode) -> None:
         raise UiError(
             "NOT_SUPPORTED",
             f"The {node.role.replace('_', ' ')} {quoted(node.title, 60)} is disabled.",
-            "Look what has to be done first, then read it again.",
+            "Find out what has to be done first, then read it again.",
             reason="disabled",
         )
 

@@ -114,7 +114,7 @@ def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
 
         return UiError(
             "PERMISSION_DENIED",
-            f"macOS does not let this program look into {name or 'other apps'}.",
+            f"macOS does not let this program read {name or 'other apps'}.",
             f"Allow {responsible_name()} in System Settings > Privacy & Security > Accessibility,"
             " then start it again.",
             reason="no_permission",
@@ -124,9 +124,9 @@ def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
         return UiError(
             "TIMEOUT",
             f"{who} does not answer." if not writes else f"{who} did not answer in time.",
-            "It may be busy or frozen. Look whether it reacts, then try again."
+            "It may be busy or frozen. Check whether it reacts, then try again."
             if not writes
-            else "What was asked may have been done. Look at the element before you try again.",
+            else "The action may have happened. Look at the element before you try again.",
             reason="app_silent",
             retryable=not writes,
         )
@@ -141,7 +141,7 @@ def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
         return UiError(
             "NOT_SUPPORTED",
             f"{who}: this element cannot do that ({fault}).",
-            "Read the element with include_attributes to see what it offers.",
+            "Read the element with include_attributes to see what it can do.",
             reason="no_action",
         )
     message, guidance = f"{who}: {fault}.", "Look at the element, then decide."

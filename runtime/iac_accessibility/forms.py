@@ -105,8 +105,8 @@ def select_option(session: UiSession, call: UiCall) -> ElementChange:
                     return {"method": "keys" if road is step else "action"}
         raise UiError(
             "EXECUTION_ERROR",
-            f"{quoted(option.title, 60)} did not become the choice.",
-            "Open it first (press), then press the option.",
+            f"{quoted(option.title, 60)} was not chosen.",
+            "Press it first, then press the option.",
             reason="failed",
         )
 
@@ -176,7 +176,7 @@ def _chosen(wanted: str, titles: Sequence[str]) -> int:
     raise UiError(
         "NOT_FOUND" if not places else "INVALID_PARAMETER",
         f"{len(places) or 'No'} options are called {quoted(wanted, 60)}.",
-        f"There are: {shown}." if titles else "It shows no options; open it first (press).",
+        f"There are: {shown}." if titles else "It shows no options; press it first.",
         reason="no_element",
     )
 

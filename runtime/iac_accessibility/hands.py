@@ -52,7 +52,7 @@ def hands_of(session: UiSession) -> Hands:
     except Silent as fault:
         raise UiError(
             "UNAVAILABLE",
-            f"Keys and clicks cannot be given here: {fault}.",
+            f"Keys and clicks do not work here: {fault}.",
             "Use perform_action, set_value or click_menu.",
             reason="no_interface",
         ) from None
@@ -89,8 +89,8 @@ class Proof:
 def _lost(why: str) -> UiError:
     return UiError(
         "REFUSED",
-        f"Nothing more was given: {why}.",
-        "Look what is there now (get_focused_element), then begin again.",
+        f"Nothing more was typed: {why}.",
+        "Check the focus (get_focused_element), then start again.",
         reason="focus_lost",
     )
 
@@ -113,7 +113,7 @@ def screen_window(session: UiSession, app: UiApp, window: UiNode | None) -> Scre
     if not own:
         raise UiError(
             "NOT_SUPPORTED",
-            f"{app.name} has no window on this screen that takes keys.",
+            f"{app.name} has no window on this screen that accepts keys.",
             "Use perform_action or set_value.",
             reason="no_window",
         )
@@ -254,8 +254,8 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
     )
     raise UiError(
         "EXECUTION_ERROR",
-        f"The element did not take the text exactly, and it {back}.",
-        f"Tried: {', '.join(tried)}. It may allow other characters only, or change what it holds.",
+        f"The element did not accept the exact text, and it {back}.",
+        f"Tried: {', '.join(tried)}. It may allow only other characters, or change its content.",
         reason="not_exact",
     )
 
@@ -318,13 +318,13 @@ def point_in(
     frame = read_one(reader, node.handle, Want.FRAME, _STATE_SECONDS).frame
     around = read_one(reader, window.handle, Want.FRAME, _STATE_SECONDS).frame
     if frame is None or frame.width <= 0 or frame.height <= 0:
-        raise _unseen("The element has no place on the screen.")
+        raise _unseen("The element has no position on the screen.")
     x, y = frame.width / 2, frame.height / 2
     if offset is not None:
         x, y = float(offset["x"]), float(offset["y"])
         if not (0 <= x < frame.width and 0 <= y < frame.height):
             raise _unseen(
-                f"The point is not in the element, which is {frame.width:g} x {frame.height:g}."
+                f"The point is outside the element, which is {frame.width:g} x {frame.height:g}."
             )
     left, top = _shift(around, on_screen)
     x, y = frame.x + x + left, frame.y + y + top

@@ -138,7 +138,7 @@ def type_text(session: UiSession, call: UiCall) -> ElementChange:
     """Put a text in behind what an element holds.
 
     Raises:
-        UiError: The element takes no text.
+        UiError: The element does not accept text.
     """
     app = call.app
     found = call.element(session)
@@ -158,8 +158,8 @@ def _check_text(found: ElementFound, app: UiApp) -> None:
     if node.role not in TEXT_ROLES and not node.states & {"editable"} and node.role != "terminal":
         raise UiError(
             "NOT_SUPPORTED",
-            f"{element_words(found, app)} takes no text.",
-            "Find a text field, or give keys to it with press_keys.",
+            f"{element_words(found, app)} does not accept text.",
+            "Find a text field, or use press_keys.",
             reason="not_settable",
         )
 
@@ -308,8 +308,8 @@ def scroll(session: UiSession, call: UiCall) -> ElementChange:
                 return {"method": "action"}
             raise UiError(
                 "NOT_SUPPORTED",
-                "This element cannot be brought into view by itself.",
-                "Scroll what it is in, by pages.",
+                "This element cannot bring itself into view.",
+                "Scroll its container by pages.",
                 reason="no_action",
             )
         hands = hands_of(session)
@@ -350,7 +350,7 @@ def drag(session: UiSession, call: UiCall) -> list[ElementChange]:
         end = point_in(session, app, onto.window, now, None)
         start = point_in(session, app, found.window, found.node, None)
         if hands.owner_at(*end) != app.pid:
-            raise ActionFailed("both elements have to be in sight at once")
+            raise ActionFailed("both elements must be visible at the same time")
         hands.check_modifiers()
         hands.point(*start)
         hands.button("left", down=True)

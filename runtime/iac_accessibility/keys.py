@@ -84,7 +84,7 @@ def parse_stroke(text: str) -> Stroke:
 def _unknown(text: str, part: str, known: tuple[str, ...]) -> UiError:
     return UiError(
         "INVALID_PARAMETER",
-        f"{quoted(text, 60)} is no combination of keys: {quoted(part, 30)} is unknown.",
+        f"{quoted(text, 60)} is not a key combination: {quoted(part, 30)} is unknown.",
         near_text(part, known) or 'Combinations look like "ctrl+shift+s", "Return", "F5".',
         reason="bad_value",
     )

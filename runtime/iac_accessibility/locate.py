@@ -162,7 +162,7 @@ def _follow(
         numbers = [PathStep(node.role, number=alike.index(node)).text for node in found[:5]]
         raise UiError(
             "NOT_FOUND",
-            f"{len(found)} elements fit {quoted(step.text, 120)}{place}.",
+            f"{len(found)} elements match {quoted(step.text, 120)}{place}.",
             f"Name one by number: {', '.join(numbers)}.",
             reason="no_element",
         )
@@ -247,7 +247,7 @@ def path_of(bridge: Bridge, app: UiApp, handle: Handle, *, seconds: float) -> El
     for number, following in enumerate(ways):
         left = max(end - time.monotonic(), 0.01)
         if following not in node.children:
-            raise Gone("the element is not where it says it is")
+            raise Gone("the element is not at its position")
         answers = reader.read(node.children[:SIBLINGS], bridge.free, left)
         siblings = [answer for answer in answers if isinstance(answer, UiNode)]
         steps = steps_of(siblings, whole=len(siblings) == node.total)

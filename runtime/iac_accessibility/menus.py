@@ -37,7 +37,7 @@ def _titles_of(text: str) -> list[str]:
     if not 2 <= len(found) <= _MOST or not all(found):
         raise UiError(
             "INVALID_PARAMETER",
-            f"{quoted(text)} is no menu path.",
+            f"{quoted(text)} is not a menu path.",
             'Write the menu and the item: "File > Save As…".',
             reason="bad_path",
         )
@@ -111,7 +111,7 @@ def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
         raise UiError(
             "NOT_SUPPORTED",
             f"{app.name} shows no menu bar.",
-            "Look for a button that opens a menu, with find_element.",
+            "Use find_element to find a button that opens a menu.",
             reason="no_menu",
         )
     active = [bar for bar in bars if "active" in bar.window.states]

@@ -108,7 +108,7 @@ class Fits:
         if not any(key in arguments for key in ("role", "title", "value", "identifier")):
             raise InvalidParameterError(
                 "find_element needs one of role, title, value, identifier.",
-                "get_ui_tree shows what is there.",
+                "get_ui_tree shows all elements.",
             )
         self._role = role_name(arguments["role"]) if "role" in arguments else None
         self._title = str(arguments["title"]).casefold() if "title" in arguments else None
@@ -137,7 +137,7 @@ def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     seconds = call.seconds
     app = call.named
     if app is None:
-        return {"element": None, "has_focus": False, "notes": ["No app has the keyboard."]}
+        return {"element": None, "has_focus": False, "notes": ["No app has the focus."]}
     end = time.monotonic() + seconds
     session.open(app, seconds, whole=False)
     try:
@@ -180,7 +180,7 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
         left = end - time.monotonic()
         if left <= 0:
             complete = False
-            notes.append("The time was up; other apps were not asked.")
+            notes.append("The time ran out; other apps were not read.")
             break
         try:
             reader, root = session.open(one, left if app else min(left, 0.4), whole=False)

@@ -44,9 +44,7 @@ _MARKED: Final = ACTIVE_ROLES | {"menu"}
 _MARGIN: Final = 2.0
 _FEW: Final = 2
 _RECOGNISING: Final = 20.0
-_ASKS: Final = (
-    "A picture shows all that is on the window; of what is not in its tree nothing can be left out."
-)
+_ASKS: Final = "A picture shows the whole window; secrets outside the tree cannot be hidden."
 
 
 def _see(session: UiSession, call: UiCall) -> ToolResult:
@@ -138,7 +136,7 @@ def _read(session: UiSession, call: UiCall) -> tuple[Walk, Branch]:
     if not seen.complete:
         raise UiError(
             "NOT_SUPPORTED",
-            "The interface could not be read whole, so it is not known where secrets are.",
+            "The interface could not be read completely, so the positions of secrets are unknown.",
             "Name a smaller element, or try again.",
             reason="failed",
         )
@@ -174,7 +172,7 @@ def _secrets(session: UiSession, app: UiApp, seen: Walk, seconds: float) -> list
         if held.frame is None:
             raise UiError(
                 "NOT_SUPPORTED",
-                "A secret is shown, and its place is not known.",
+                "A secret is visible, and its position is unknown.",
                 "Read the window with get_ui_tree instead.",
                 reason="failed",
             )
@@ -255,5 +253,5 @@ def _told(secrets: Sequence[Frame], picture: Picture) -> list[str]:
     if secrets:
         told.append(f"{len(secrets)} elements hold secrets and are black.")
     if picture.covered:
-        told.append("What other programs show in front of the window is black.")
+        told.append("Other programs' windows in front are black.")
     return told

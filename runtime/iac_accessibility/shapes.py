@@ -57,10 +57,10 @@ APP: Final = any_of(
     "string", "integer", description="The running app: its name, bundle id or process id."
 )
 ELEMENT_NAMED: Final = text_of(
-    "The element: its id in an answer, such as e12, or its path, such as"
+    "The element: its id from an answer, such as e12, or its path, such as"
     " window[0]/toolbar[0]/button[@title='Close']."
 )
-TIMEOUT: Final = seconds_of(120, "Seconds that the call may take.")
+TIMEOUT: Final = seconds_of(120, "Seconds for the call.")
 
 POINT: Final = object_of({"x": NUMBER, "y": NUMBER}, "x", "y")
 SIZE: Final = object_of({"width": NUMBER, "height": NUMBER}, "width", "height")
@@ -92,11 +92,11 @@ DONE: Final = {
     "success": FLAG,
     "method": text_of("How it was done: action, value, paste, keys, pointer or window."),
     "element_state": ELEMENT,
-    "dialog": text_of("The dialog that keeps the app from answering until it is closed."),
+    "dialog": text_of("The dialog that blocks the app until it is closed."),
     "changes": list_of(
         TEXT, "What differs from the last get_ui_tree: + is new, ~ has changed, - is gone."
     ),
-    "rate_limit_warning": text_of("Stands here when calls come so fast that they will be refused."),
+    "rate_limit_warning": text_of("Present when calls come so fast that they will be refused."),
     "notes": NOTES,
 }
 ACTED: Final = object_of(
@@ -105,7 +105,7 @@ ACTED: Final = object_of(
 )
 VALUE: Final = any_of(
     *("string", "boolean", "number"),
-    description="A text, true or false, or a number, as the element takes it.",
+    description="Text, true or false, or a number, as the element accepts.",
 )
 WHERE: Final[Schema] = {
     "role": text_of("Role, such as button or text_field."),

@@ -47,18 +47,18 @@ TOOLS: Final = (
         object_of(
             {
                 "app": APP,
-                "element": text_of("Show only what is in this element: its id, such as e12."),
+                "element": text_of("Show only the contents of this element: its id, such as e12."),
                 "part": {
                     **TEXT,
                     "enum": ["page", "controls"],
-                    "description": "Of a browser: the page alone, or all but the page.",
+                    "description": "In a browser: only the page, or everything else.",
                 },
                 "offset": {
                     **COUNT,
                     "minimum": 0,
-                    "description": "Of a list the row, of a text the character to begin at.",
+                    "description": "The row of a list, or the character of a text, to start at.",
                 },
-                "text": text_of("Of a list only the rows with this text, in any case."),
+                "text": text_of("Only the rows of a list with this text, in any case."),
                 "max_tokens": tokens_of("Default 1500; with depth 20000."),
                 "depth": whole_of("An outline of all elements to this level, with paths."),
                 "include_attributes": list_of(
@@ -75,7 +75,7 @@ TOOLS: Final = (
             {
                 "app": APP_FACTS,
                 "tree": text_of(
-                    "One element a line, its id first. With depth, its path is its step and those"
+                    "One element per line, its id first. With depth, its path is its step and those"
                     " it is indented under, joined by a slash."
                 ),
                 "depth": COUNT,
@@ -90,8 +90,8 @@ TOOLS: Final = (
     ),
     Tool(
         "find_element",
-        "Find elements of an app's interface by role, title, value or identifier. The id in the"
-        " answer is what the tools that act take.",
+        "Find elements of an app's interface by role, title, value or identifier. Other tools"
+        " take the ids in the answer.",
         object_of(
             {
                 "app": APP,
@@ -114,15 +114,16 @@ TOOLS: Final = (
     Tool(
         "see",
         "Take a picture of an app's window or of an element, with the ids of what can be acted on"
-        " drawn in. Secrets and other programs' windows are black. A person is asked once per app.",
+        " drawn in. Secrets and other programs' windows are black. The first picture of an app"
+        " requires approval.",
         object_of(
             {
                 "app": APP,
                 "element": text_of("The element; its id. Default: the active window."),
-                "marks": {**FLAG, "description": "Draw the ids in. Default true."},
+                "marks": {**FLAG, "description": "Draw the ids into the picture. Default true."},
                 "recognise_text": {
                     **FLAG,
-                    "description": "Read the text in a picture without a tree. Default true.",
+                    "description": "Read the text if the window has no tree. Default true.",
                 },
                 "max_tokens": tokens_of("Default 2000."),
                 "timeout": TIMEOUT,
@@ -134,9 +135,9 @@ TOOLS: Final = (
                 "app": APP_FACTS,
                 "window": TEXT,
                 **dict.fromkeys(("width", "height"), COUNT),
-                "scale": {**NUMBER, "description": "Pixels of the picture for one of the screen."},
-                "tree": text_of("What is marked, as get_ui_tree shows it."),
-                "text": text_of("What was read in the picture."),
+                "scale": {**NUMBER, "description": "Picture pixels per screen pixel."},
+                "tree": text_of("What is marked, as in get_ui_tree."),
+                "text": text_of("The text in the picture."),
                 "notes": NOTES,
             },
             *("app", "window", "width", "height", "scale", "tree"),
@@ -149,7 +150,7 @@ TOOLS: Final = (
     ),
     Tool(
         "get_focused_element",
-        "Say which element has the keyboard, in one app or in the one in front.",
+        "Say which element has the keyboard focus, in one app or in the front app.",
         object_of({"app": APP, "timeout": TIMEOUT}),
         later("iac_accessibility.reads:get_focused_element"),
         object_of(
@@ -207,7 +208,7 @@ TOOLS: Final = (
     ),
     Tool(
         "perform_action",
-        "Perform one of an element's own actions, such as press, and answer with its state.",
+        "Perform one of an element's own actions, such as press, and return its state.",
         object_of(
             {
                 "app": APP,
@@ -232,8 +233,8 @@ TOOLS: Final = (
     ),
     Tool(
         "set_value",
-        "Set the value of a text field, slider or check box, and read it back. Where it cannot be"
-        " set it is pasted or typed, and the answer says so.",
+        "Set the value of a text field, slider or check box, and read it back. If it cannot be"
+        " set, it is pasted or typed, and the answer says so.",
         object_of(
             {
                 "app": APP,
@@ -261,8 +262,8 @@ TOOLS: Final = (
     ),
     Tool(
         "observe_changes",
-        "Watch an app for some seconds and list what changed, in order. The cursor goes on where"
-        " the answer ended.",
+        "Watch an app for some seconds and list what changed, in order. The cursor continues"
+        " where the answer ended.",
         object_of(
             {
                 "app": APP,
@@ -271,7 +272,7 @@ TOOLS: Final = (
                     "What to watch for. Default: values, titles, focus and windows.",
                 ),
                 "duration": seconds_of(50, "Seconds to watch. Default 5."),
-                "cursor": text_of("From the last answer, to go on without a gap."),
+                "cursor": text_of("From the last answer, to continue without a gap."),
             },
             "app",
         ),

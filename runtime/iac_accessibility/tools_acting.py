@@ -29,12 +29,14 @@ ACTING: Final = (
     Tool(
         "press_keys",
         "Press keys or combinations one after the other, such as ctrl+s or Escape, in an element or"
-        " where the app's keyboard is. Reaches an app that its own dialog keeps from answering.",
+        " where the app's keyboard is. Works while the app's own dialog blocks it.",
         object_of(
             {
                 "app": APP,
                 "keys": {
-                    **list_of(TEXT, "Combinations in order: ctrl+shift+s, Return, Down, F5, a."),
+                    **list_of(
+                        TEXT, "Combinations in order, such as ctrl+shift+s, Return, Down, F5, a."
+                    ),
                     "minItems": 1,
                     "maxItems": 50,
                 },
@@ -54,8 +56,8 @@ ACTING: Final = (
     ),
     Tool(
         "type_text",
-        "Put a text in behind what an element holds, exactly or not at all: by its text interface,"
-        " by paste with the clipboard given back, or by keys.",
+        "Add text at the end of an element, exactly or not at all. Uses its text interface, a"
+        " paste that restores the clipboard, or keys.",
         object_of(
             {
                 "app": APP,
@@ -106,7 +108,7 @@ ACTING: Final = (
     ),
     Tool(
         "context_menu",
-        "Open the menu of an element, as a right click does; find_element then shows its items.",
+        "Open the context menu of an element; find_element then shows its items.",
         object_of(
             {"app": APP, "element": ELEMENT_NAMED, "timeout": TIMEOUT},
             "element",
@@ -175,7 +177,7 @@ ACTING: Final = (
             {
                 "app": APP,
                 "element": ELEMENT_NAMED,
-                "to": text_of("Where to: id or path of an element in sight."),
+                "to": text_of("The target: id or path of a visible element."),
                 "timeout": TIMEOUT,
             },
             *("element", "to"),
@@ -199,8 +201,8 @@ ACTING: Final = (
                     **text_of("Bring it to the front, or minimize it."),
                     "enum": ["raise", "minimize"],
                 },
-                "position": {**POINT, "description": "Top left corner, as list_windows has it."},
-                "size": {**SIZE, "description": "As list_windows has it."},
+                "position": {**POINT, "description": "Top left corner, as in list_windows."},
+                "size": {**SIZE, "description": "As in list_windows."},
                 "timeout": TIMEOUT,
             },
             "element",
@@ -252,7 +254,7 @@ ACTING: Final = (
     ),
     Tool(
         "wait_for",
-        "Wait until an element appears, goes or changes, in place of asking again and again.",
+        "Wait until an element appears, goes or changes, instead of reading again and again.",
         object_of(
             {
                 "app": APP,

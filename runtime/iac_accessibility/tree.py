@@ -52,7 +52,7 @@ _NOWHERE: Final = -50_000
 """Toolkits say of what is scrolled away that it is at the least number there is."""
 
 _HOLDERS: Final = (*WINDOW_ROLES, "scroll_area", "web_area")
-_NOTHING: Final = "Nothing here has a name or can be acted on; with depth its groups are listed."
+_NOTHING: Final = "Nothing here has a name or an action; use depth to list its groups."
 _LONG: Final = 1_000
 """Children of one element that a walk reads."""
 
@@ -73,7 +73,7 @@ def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
     if given.keys() & {"offset", "text"}:
         if not call.path:
             raise InvalidParameterError(
-                "offset and text are of one element.", "Give the id of the list or text: element."
+                "offset and text need one element.", "Give the id of the list or text: element."
             )
         found = call.element(session)
         if not found.node.total:

@@ -140,7 +140,7 @@ def _number(value: str | float | bool, node: UiNode, takes: Settable) -> float:
     return number
 
 
-def _unfit(node: UiNode, what: str, guidance: str = "Give a value of that kind.") -> UiError:
+def _unfit(node: UiNode, what: str, guidance: str = "Give a value of this kind.") -> UiError:
     name = f" {quoted(node.title, 60)}" if node.title else ""
     message = f"The {node.role.replace('_', ' ')}{name} {what}."
     return UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from iac_applescript.analysis.analyser import Analysis
+from iac_applescript.analysis.analyser import Analyser, Analysis
 from iac_applescript.analysis.findings import Reason
 from iac_applescript.failures import ScriptFailure
+from iac_applescript.library_search import FoundScript, saved
 from iac_applescript.patterns import FoundPattern
 from iac_applescript.skills import Skill
 from iac_applescript.slots import numbered
@@ -43,6 +44,9 @@ KNOWN: Final = 0.48
 none is above it among 200 patterns, one among 100,000."""
 
 _PROVEN: Final = 4
+
+LEARNED: Final = 0.3
+"""What it adds that a script worked here, against one of the library."""
 
 
 class ScriptError(Exception):
@@ -110,6 +114,22 @@ def pattern(found: FoundPattern) -> Result:
     }
 
 
+def kept_script(found: FoundScript, analyser: Analyser) -> Result:
+    """Return a kept script beside patterns: what it needs and does, and the call that runs it."""
+    row, told = found.script, saved(found, analyser)
+    did = analyser.analyse(row.script, row.language).effects
+    effects = dict.fromkeys(" ".join(filter(None, effect.row()[:2])) for effect in did)
+    return {
+        **told,
+        "language": row.language,
+        "provenance": "library" if row.source == "library" else row.source,
+        "effects": list(effects),
+        "script": row.script,
+        "parameters": [f"{name}, {one.said()}" for name, one in row.parameters.items()],
+        "why": found.why,
+    }
+
+
 def where(reason: Reason) -> str:
     return f"line {reason.place.line}, column {reason.place.column}"
 
@@ -165,7 +185,7 @@ class HitLike(Protocol):
 
 
 class Suggestion(NamedTuple):
-    """One way to do it: `kind` is tool, pattern or skill."""
+    """One way to do it: `kind` is tool, pattern, script or skill."""
 
     kind: str
     use: str
@@ -186,6 +206,7 @@ def suggest(
     patterns: Sequence[FoundPattern],
     skills: Mapping[str, Skill],
     limit: int = 5,
+    scripts: Sequence[tuple[FoundScript, str]] = (),
 ) -> list[Suggestion]:
     """Return the ways to do something, best first: a tool before a script that does the same."""
     found = [
@@ -205,6 +226,16 @@ def suggest(
         )
         for row in patterns
         if row.pattern.trusted and row.score >= KNOWN
+    ]
+    found += [
+        Suggestion(
+            "script",
+            f"saved script {row.script.name}: {row.script.purpose}",
+            f"execute_applescript runs it; {level}; get_workflow_pattern shows it; {row.why}",
+            round(1 + row.score, 3),
+            level=level,
+        )
+        for row, level in scripts
     ]
     found += _lines(intent, app, skills)
     found.sort(key=lambda row: (row.level == "DANGEROUS", -row.score))

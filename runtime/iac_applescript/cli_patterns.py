@@ -26,7 +26,7 @@ def patterns() -> None:
 @click.option("--app", default="", help="The bundle id of the app.")
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
 def list_patterns(intent: str, app: str, limit: int) -> None:
-    """List patterns: the latest, or those that fit INTENT."""
+    """List patterns: the latest, or those for INTENT."""
     store = PatternStore(open_state())
     if intent:
         rows = [found.pattern for found in store.find(intent, app=app, limit=limit)]
@@ -37,7 +37,7 @@ def list_patterns(intent: str, app: str, limit: int) -> None:
         told = f"{row.successes}/{runs}  {row.level:<9}  {row.provenance:<7}  {row.app or '-'}"
         click.echo(f"{row.id:>6}  {told}  {escaped(row.intent)}")
     if not rows and sys.stdout.isatty():
-        click.echo("Nothing was learned yet.")
+        click.echo("No patterns yet.")
 
 
 @patterns.command()
@@ -49,16 +49,16 @@ def show(number: int) -> None:
 
 @patterns.command()
 @click.argument("numbers", type=int, nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Forget all of it.")
+@click.option("--all", "everything", is_flag=True, help="Forget all patterns.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def forget(numbers: tuple[int, ...], everything: bool, yes: bool) -> None:
     """Forget the patterns NUMBERS, or all."""
     if everything == bool(numbers):
-        raise click.UsageError("Say which: numbers, or --all.")
+        raise click.UsageError("Name the patterns: numbers, or --all.")
     if not yes:
-        click.confirm("It cannot be brought back. Forget it?", abort=True, err=True)
+        click.confirm("You cannot undo this. Forget it?", abort=True, err=True)
     count = PatternStore(open_state()).forget(None if everything else numbers)
-    click.echo(f"{count} forgotten." if count else "There was nothing to forget.")
+    click.echo(f"{count} forgotten." if count else "There were no patterns to forget.")
 
 
 @patterns.command("export")
@@ -71,7 +71,7 @@ def export_patterns() -> None:
 @patterns.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_patterns(file: Path) -> None:
-    """Take in the lines of an export; all of FILE, or nothing."""
+    """Import the patterns in FILE: all of them, or none."""
     rows = _read(file)
     count = PatternStore(open_state()).add_all(rows)
     click.echo(f"{count} taken in.")
@@ -80,7 +80,7 @@ def import_patterns(file: Path) -> None:
 def _one(number: int) -> ScriptPattern:
     found = PatternStore(open_state()).get(number)
     if found is None:
-        raise SetupError(f"There is no pattern {number}; iac-mcp patterns list says which are.")
+        raise SetupError(f"There is no pattern {number}; iac-mcp patterns list shows all.")
     return found
 
 
@@ -88,16 +88,16 @@ def _read(file: Path) -> list[ScriptPattern]:
     rows = []
     try:
         if file.stat().st_size > LARGEST:
-            raise SetupError(f"{file} is too large; {LARGEST} bytes are taken in at most.")
+            raise SetupError(f"{file} is too large; {LARGEST} bytes is the limit.")
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"{file} cannot be read as text.") from error
+        raise SetupError(f"{file} is not readable text.") from error
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
             rows.append(pattern_from_json(json.loads(line)))
         except (ValueError, RecursionError) as error:
-            reason = "is no JSON" if isinstance(error, json.JSONDecodeError) else error
-            raise SetupError(f"{file}, line {number}: {reason}; nothing was taken in.") from error
+            reason = "is not JSON" if isinstance(error, json.JSONDecodeError) else error
+            raise SetupError(f"{file}, line {number}: {reason}; nothing was imported.") from error
     return rows

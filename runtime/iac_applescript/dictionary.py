@@ -124,7 +124,7 @@ def _overview(tables: Tables) -> Iterator[str]:
     yield from _listed("standard commands: ", (name for name in commands if name not in own))
     yield from _listed("classes: ", tables.classes)
     yield from _listed("enumerations: ", tables.enums)
-    yield "Ask for a suite (own, standard, classes) or a term to see more."
+    yield "Name a suite (own, standard, classes) or a term to see more."
 
 
 def _command(name: str, spec: Spec) -> Iterator[str]:

@@ -216,15 +216,15 @@ def _by_table(number: int | None, error: str) -> ScriptFailure:
         fix = known.suggestion.replace("{app}", "the app").replace("{process}", "this program")
         return ScriptFailure(known.type.casefold(), number, says, (fix,) if fix else ())
     if (number is not None and number > 0) or _DOMAIN.search(error):
-        says = "The app reports an error of its own; its words say which."
-        return ScriptFailure("app_error", number, says, ("Read the words of the error.",))
+        says = "The app reports its own error; the text says which."
+        return ScriptFailure("app_error", number, says, ("Read the error text.",))
     if "Error:" in error or number == -2700:
-        says = "The script threw an exception of its own."
+        says = "The script raised its own exception."
         return ScriptFailure(
-            "script_exception", number, says, ("Read its words; mend the script.",)
+            "script_exception", number, says, ("Read the error text; correct the script.",)
         )
     fixes = ("Check the script with validate_applescript.", "Run it in smaller steps.")
-    return ScriptFailure("unknown", number, "The reason is not known.", fixes)
+    return ScriptFailure("unknown", number, "The cause is unknown.", fixes)
 
 
 class FailedScript(NamedTuple):
@@ -253,7 +253,7 @@ def mended(cause: str, given: FailedScript) -> Mended | None:
 
 def _console(given: FailedScript) -> Mended:
     script = re.sub(r"\bconsole\.(?:error|warn|info|debug)\b", "console.log", given.script)
-    return Mended(script, "console.log in the place of what is not there")
+    return Mended(script, "console.log in place of a function that does not exist")
 
 
 def _additions(given: FailedScript) -> Mended | None:
@@ -311,7 +311,7 @@ def _longer(given: FailedScript) -> Mended | None:
     if given.language != "applescript" or limited:
         return None
     script = f"with timeout of 300 seconds\n{given.script.strip()}\nend timeout"
-    return Mended(script, "the app is given 300 seconds")
+    return Mended(script, "the app gets 300 seconds")
 
 
 _CHANGES: Final[dict[str, Callable[[FailedScript], Mended | None]]] = {

@@ -193,7 +193,7 @@ def pattern_from_json(row: Any) -> ScriptPattern:
         ValueError: It is no pattern; the text names the field.
     """
     if not isinstance(row, dict):
-        raise ValueError("is no object")  # noqa: TRY004 (what a file holds, not a type of ours)
+        raise ValueError("is not an object")  # noqa: TRY004 (what a file holds, not a type of ours)
     for unknown in sorted(set(row) - {*_FIELDS, *_SHOWN})[:1]:
         raise ValueError(f"has an unknown field {unknown[:40]!r}")
     for name, kind in _FIELDS.items():
@@ -209,9 +209,13 @@ def pattern_from_json(row: Any) -> ScriptPattern:
     return stored(ScriptPattern(0, "", **told, provenance="import"))
 
 
+def others(word: str) -> frozenset[str]:
+    """Return the stems that may stand for a stem, beside the lexicon of the search for tools."""
+    return _others().get(word, frozenset())
+
+
 @lru_cache(maxsize=1)
 def _others() -> dict[str, frozenset[str]]:
-    """Return the stems that may stand for a stem, beside the lexicon of the search for tools."""
     table: dict[str, set[str]] = {}
     for line in _GROUPS.splitlines():
         for group in line.split(" | "):
@@ -241,11 +245,10 @@ def query_words(intent: str) -> Mapping[str, Mapping[str, float]]:
     """Return the words of an intent, each with what may stand for it and how well."""
     known: Callable[[str], bool] = known_words().__contains__
     request = read_request(intent, known, lambda _word: ())
-    others = _others()
     found: dict[str, dict[str, float]] = {}
     for term in request.terms:
         options = found[term.stem] = dict(term.options)
-        for other in others.get(term.stem, ()):
+        for other in others(term.stem):
             options[other] = max(options.get(other, 0.0), _FIT)
     return found
 

@@ -23,17 +23,22 @@ from iac_applescript.analysis.analyser import (
 from iac_applescript.analysis.findings import merged
 from iac_applescript.analysis.words import LETS, RUNS
 from iac_applescript.answers import (
+    KNOWN,
+    LEARNED,
     REASONS,
     Result,
     ScriptError,
     analysis,
     explained,
+    kept_script,
     line,
     pattern,
     suggest,
     where,
     worst_lines,
 )
+from iac_applescript.library import own_scripts
+from iac_applescript.library_search import find_scripts
 from iac_applescript.patterns import RunOutcome
 from iac_applescript.running import compile_script, error_of, run_script
 from iac_applescript.skills import skill_of, skills
@@ -76,7 +81,7 @@ def discover(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
         "skills": sorted(skills(toolset.skill_folder)),
         "patterns": toolset.store.stats().patterns,
         "script_tools": [tool.name for tool in TOOLS],
-        "next": "Ask get_smart_suggestion with what is wanted; tools come before scripts.",
+        "next": "Ask get_smart_suggestion how to do it; use tools before scripts.",
     }
 
 
@@ -87,11 +92,13 @@ def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Resu
     patterns = []
     with contextlib.suppress(SetupError):
         patterns = toolset.store.find(intent, app=toolset.bundle_of(app), limit=3)
+    kept = find_scripts(intent, _name_of(toolset, given), 2)
     guides = skills(toolset.skill_folder)
-    found = suggest(intent, app, hits, patterns, guides, given.get("limit", 5))
+    scripts = [(row, kept_script(row, toolset.analyser)["level"]) for row in kept]
+    found = suggest(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
     if found:
         return {"suggestions": [row.data() for row in found]}
-    note = "Nothing here is known to do this. get_app_dictionary shows what an app can do."
+    note = "No tool or pattern does this. get_app_dictionary shows what an app can do."
     return {"suggestions": [], "note": note}
 
 
@@ -133,7 +140,7 @@ def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result
     found = skill_of(app, toolset.skill_folder)
     if found is None:
         known = ", ".join(sorted(skills(toolset.skill_folder)))
-        message = f"There is no guide of {quoted(app)}."
+        message = f"There is no guide for {quoted(app)}."
         hint = f"There are: {known}. get_app_dictionary shows any app."
         raise ToolError("NOT_FOUND", message, hint)
     return {
@@ -318,11 +325,24 @@ def analyse_failure(toolset: ScriptToolset, given: Arguments, _run: Runner) -> R
 @looks_up
 def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = toolset.bundle_of(given.get("app", ""))
+    limit = given.get("limit", 3)
     found = toolset.store.find(given["intent"], app=app, limit=10)
     # What never worked here is no advice; an import is, and says that it was not tried.
-    rows = [row for row in found if row.pattern.trusted or row.pattern.provenance == "import"]
-    note = "Advice, nothing more. Put values in the place of ‹…›; it does not run as it stands."
-    return {"patterns": [pattern(row) for row in rows[: given.get("limit", 3)]], "note": note}
+    rows = [
+        (row.score + LEARNED, pattern(row))
+        for row in found
+        if row.score >= KNOWN and (row.pattern.trusted or row.pattern.provenance == "import")
+    ]
+    kept = find_scripts(given["intent"], _name_of(toolset, given), limit)
+    rows += [(row.score, kept_script(row, toolset.analyser)) for row in kept]
+    rows.sort(key=lambda row: -row[0])
+    notes = ["This is only advice. Replace ‹…› with values; it does not run without them."]
+    notes += own_scripts()[1]
+    return {"patterns": [row for _, row in rows[:limit]], "note": " ".join(notes)}
+
+
+def _name_of(toolset: ScriptToolset, given: Arguments) -> str:
+    return toolset.app(given["app"])[1] if given.get("app") else ""
 
 
 @looks_up

@@ -88,12 +88,12 @@ def profile(targets: Sequence[str], lets: Iterable[str] = ()) -> str:
     """Return the profile for these bundle ids, with lines of its own at its end.
 
     Raises:
-        ValueError: One is no bundle id; nothing of it may enter the profile.
+        ValueError: One is not a bundle id; nothing of it may enter the profile.
     """
     lines = []
     for target in targets:
         if not _BUNDLE.match(target):
-            raise ValueError(f"{target[:40]!r} is no bundle id")
+            raise ValueError(f"{target[:40]!r} is not a bundle id")
         lines.append(f'(allow appleevent-send (appleevent-destination "{target}"))\n')
     return _PROFILE + "".join(lines) + "".join(f"{line}\n" for line in lets)
 
@@ -290,7 +290,7 @@ def run_script(
         done = runner(confine(argv), worn.text.encode("utf-8", "replace"), timeout)
     except OSError as error:
         message = f"{argv[0]} could not be started ({error.strerror or error})."
-        raise ToolError("UNAVAILABLE", message, "Scripts run on a Mac only.") from error
+        raise ToolError("UNAVAILABLE", message, "Scripts run only on a Mac.") from error
     spent = round((time.monotonic() - begun) * 1000, 1)
     found = _failed(done, script, language, timeout, worn)
     if found is not None:
@@ -306,9 +306,9 @@ def _failed(
     done: Completed, script: str, language: str, timeout: float, worn: Worn
 ) -> tuple[ScriptFailure, str] | None:
     if done.cancelled:
-        raise ToolError("USER_CANCELLED", "The call was cancelled.", "Look whether it was done.")
+        raise ToolError("USER_CANCELLED", "The call was cancelled.", "Check whether it happened.")
     if done.too_large:
-        raise ToolError("EXECUTION_ERROR", "The script gave too much.", "Return less of it.")
+        raise ToolError("EXECUTION_ERROR", "The script returned too much.", "Return less.")
     if done.timed_out:
         failure = explain("", -1712, script, language)
         return failure, f"stopped after {timeout:g} seconds"

@@ -54,7 +54,7 @@ def read_skill(path: Path, *, own: bool) -> Skill:
         raw = path.read_bytes()
         text = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"{path} cannot be read as text.") from error
+        raise SetupError(f"{path} is not readable text.") from error
     if len(raw) > LARGEST:
         raise SetupError(f"{path} is longer than {LARGEST} bytes; shorten it.")
     found = re.match(r"---\r?\n(.*?)\r?\n---\r?\n(.*)", text, re.DOTALL)
@@ -63,7 +63,7 @@ def read_skill(path: Path, *, own: bool) -> Skill:
     facts = dict(_facts(found[1]))
     name = facts.get("name", "")
     if not _NAME.match(name) or name != path.stem:
-        raise SetupError(f"{path}: name must be the file's name, in small letters.")
+        raise SetupError(f"{path}: name must be the file's name in lower case.")
     for key in ("app", "title"):
         if not facts.get(key):
             raise SetupError(f"{path}: {key} is missing in the front matter.")

@@ -76,8 +76,8 @@ def chosen(given: Mapping[str, Any], home: str, *, again: bool = False) -> Chose
     texts = all(isinstance(item, str) for item in found.arguments)
     if not texts and not takes_arguments(found.script, found.language):
         example = "on run argv" if found.language == "applescript" else "function run(argv) {…}"
-        message = "The script has no run handler that takes arguments."
-        raise ToolError("INVALID_PARAMETER", message, f"Put what it does into {example}.")
+        message = "The script has no run handler with arguments."
+        raise ToolError("INVALID_PARAMETER", message, f"Put its statements into {example}.")
     return found
 
 
@@ -93,15 +93,8 @@ def _saved(name: str, values: Any) -> Chosen:
     if found is None:
         hint = "get_workflow_pattern finds scripts by what they do."
         raise ToolError("NOT_FOUND", f"There is no saved script {quoted(name)}.", hint)
-    if found.parameters and isinstance(values, Mapping):
-        unknown = [key for key in values if key not in found.parameters]
-        missing = [key for key in found.parameters if key not in values]
-        if unknown or missing:
-            message = f"{name} takes: {', '.join(found.parameters)}."
-            raise ToolError("INVALID_PARAMETER", message)
-        values = [values[key] for key in found.parameters]
     digest = hashlib.sha256(found.script.encode()).hexdigest()
-    return Chosen(found.language, found.script, _list(values), found.name, digest)
+    return Chosen(found.language, found.script, _list(found.given(values)), found.name, digest)
 
 
 def folders(home: str) -> Sequence[Path]:
@@ -117,34 +110,32 @@ def _of_file(given: str, home: str, *, again: bool) -> Chosen:
     kind: ErrorType = "STALE" if again else "INVALID_PARAMETER"
     language = _LANGUAGES.get(path.suffix.lower())
     if language is None:
-        hint = "Scripts are texts that end in .applescript, .txt, .js or .jxa."
-        raise ToolError("INVALID_PARAMETER", f"{quoted(given)} is no text of a script.", hint)
+        hint = "A script's name ends in .applescript, .txt, .js or .jxa."
+        raise ToolError("INVALID_PARAMETER", f"{quoted(given)} is not a script's text.", hint)
     allowed = folders(home)
     held = next(
         (row for row in allowed if path.is_relative_to(row) and ".." not in path.parts), None
     )
     if held is None:
         hint = f"Allowed: {', '.join(map(str, allowed))}. {FOLDERS} names more."
-        raise ToolError("REFUSED", f"{quoted(given)} is in no folder of scripts.", hint)
+        raise ToolError("REFUSED", f"{quoted(given)} is not in a folder for scripts.", hint)
     try:
         inside = path.relative_to(held).parts
         steps = [held.joinpath(*inside[:count]) for count in range(len(inside))]
         if any(step.is_symlink() for step in (*steps[1:], path)):
-            hint = "Give the file itself."
-            raise ToolError(
-                kind, f"{quoted(given)} is a link, or behind one; it was not run.", hint
-            )
+            hint = "Name the file itself."
+            raise ToolError(kind, f"{quoted(given)} is a link or inside one; it was not run.", hint)
         for step in steps:
             check_own(step)
         content, status = read_bounded(path, 4 * MAX_SCRIPT, follow=False)
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-            message = f"{quoted(given)} can be changed by others; it was not run."
-            raise ToolError("REFUSED", message, "Own it, and chmod go-w it.")
+            message = f"{quoted(given)} can be changed by other users; it was not run."
+            raise ToolError("REFUSED", message, "Make yourself its owner, then run chmod go-w.")
         script = content.decode("utf-8")
     except SetupError as error:
         raise ToolError("REFUSED", str(error)) from error
     except (IrregularFileError, TooLargeError, UnicodeDecodeError) as error:
-        raise ToolError(kind, f"{quoted(given)} is no text of a script.") from error
+        raise ToolError(kind, f"{quoted(given)} is not a script's text.") from error
     except OSError as error:
         message = f"{quoted(given)} cannot be read: {(error.strerror or 'no reason').lower()}."
         raise ToolError("STALE" if again else "NOT_FOUND", message) from error

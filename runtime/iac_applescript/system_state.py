@@ -122,4 +122,4 @@ def _part(runner: "Runner", part: str) -> dict[str, Any]:
     try:
         return {"value": clean(json.loads(done.stdout.decode("utf-8", "replace")))}
     except (ValueError, RecursionError):
-        return {"error": f"{part} was answered with something that cannot be read."}
+        return {"error": f"{part} returned something unreadable."}

@@ -11,15 +11,15 @@ def _text(description: str, most: int, least: int = 0) -> Schema:
     return {"type": "string", "description": description, **bounds}
 
 
-_APP: Final = _text("The app: its key, name or bundle id, as list_scriptable_apps gives them.", 200)
+_APP: Final = _text("The app: its key, name or bundle id, as in list_scriptable_apps.", 200)
 _INTENT: Final = _text(
-    "What is wanted, in a few words, without names or private content.", 400, least=1
+    "What the user wants, in a few words, without names or private content.", 400, least=1
 )
 _SCRIPT: Final = _text("The script.", 65536, least=1)
 _LANGUAGE: Final = {
     "type": "string",
     "enum": ["applescript", "javascript"],
-    "description": "The language; applescript if left out.",
+    "description": "The language. Default: applescript.",
 }
 _TEXT: Final = {"type": "string"}
 _JSON: Final = [
@@ -32,10 +32,10 @@ _OUTPUT: Final = {
     "type": "object",
     "properties": {
         "success": {"type": "boolean", "description": "Whether it worked."},
-        "data": {"type": "object", "description": "The answer; empty when it failed."},
+        "data": {"type": "object", "description": "The answer. Empty after a failure."},
         "error": {
             "type": "object",
-            "description": "What went wrong, and what to do next; empty when it worked.",
+            "description": "What went wrong, and what to do next. Empty after a success.",
             "properties": {
                 **dict.fromkeys(("type", "message", "suggestion"), _TEXT),
                 "number": {"type": "integer"},
@@ -70,11 +70,14 @@ def _tool(name: str, does: str, purpose: str, input: Schema, **more: Any) -> Too
     return Tool(name, purpose, input, perform, _OUTPUT, **more)
 
 
+OFFERS: Final = "iac_applescript.library_search:offers"
+"""What finds kept scripts for a request: query, app and catalogue to rows of an answer."""
+
 TOOLS: Final = (
     _tool(
         "discover_capabilities",
         "discover",
-        "Say what can be done here at all: apps, tools by level, guides, what was learned. The"
+        "Say what is possible here: apps, tools by level, guides, what was learned. The"
         " first call of a new conversation.",
         _input(),
         words="capabilities overview scripts",
@@ -83,8 +86,8 @@ TOOLS: Final = (
     _tool(
         "get_smart_suggestion",
         "suggest_ways",
-        "Say how to do something best: the tool that already does it, else what worked before,"
-        " else lines of a guide. Ask this before you write a script.",
+        "Say the best way to do something: a tool that does it, a script that worked before, or"
+        " lines of a guide. Call this before you write a script.",
         _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
         words="advise approach automate best recommend suggest way",
         example={"intent": "make a reminder from a mail", "app": "Mail"},
@@ -92,22 +95,22 @@ TOOLS: Final = (
     _tool(
         "list_scriptable_apps",
         "list_apps",
-        "List the apps that have a dictionary: name, bundle id, path, whether it runs, whether"
+        "List the apps with a dictionary: name, bundle id, path, whether it is running, whether"
         " tools are built for it.",
-        _input(filter=_text("Only apps whose name or bundle id has this.", 100)),
+        _input(filter=_text("Only apps whose name or bundle id contains this.", 100)),
         words="applescript apps automated programs scriptable scripted understand",
         example={"filter": "mail"},
     ),
     _tool(
         "get_app_dictionary",
         "show_dictionary",
-        "Show an app's dictionary, drilled down: without a term an overview, then a suite (own,"
-        " standard, classes), a class, command, property or enumeration; or a search.",
+        "Show an app's dictionary. Without a term you get an overview. A term is a suite (own,"
+        " standard, classes), class, command, property or enumeration; or search for words.",
         _input(
             ("app",),
             app=_APP,
             term=_text("A suite or a term.", 100),
-            search=_text("Words to find terms by.", 100),
+            search=_text("Words to search for terms.", 100),
             page={"type": "integer", "minimum": 1, "maximum": 1000, "description": "Which page."},
         ),
         words="classes commands dictionary properties scripting sdef terms understand",
@@ -116,7 +119,7 @@ TOOLS: Final = (
     _tool(
         "get_app_skill",
         "show_skill",
-        "Get the guide of an app: how it is best scripted, its traps, worked lines.",
+        "Get the guide of an app: how to script it, common mistakes, tested lines.",
         _input(("app",), app=_APP),
         words="app automate guide scripting tips traps tricks",
         example={"app": "Mail"},
@@ -124,8 +127,8 @@ TOOLS: Final = (
     _tool(
         "validate_applescript",
         "validate",
-        "Check a script without running it: syntax and terms, what it may do, which apps it"
-        " names. Says which checks were made.",
+        "Check a script without running it: syntax, terms, effects, and the apps that it names."
+        " Says which checks were made.",
         _input(("script",), script=_SCRIPT, language=_LANGUAGE),
         words="check compile correct dangerous safe script syntax test valid validate",
         example={"script": 'tell application "Notes" to count notes'},
@@ -133,23 +136,23 @@ TOOLS: Final = (
     _tool(
         "execute_applescript",
         "execute",
-        "Run an AppleScript or a JavaScript for Automation that no tool covers: a text, a file, or"
-        " a saved one. It is analysed first and the user is asked unless it provably only reads."
-        " Ask get_smart_suggestion before.",
+        "Run an AppleScript or JavaScript for Automation that no tool covers: a text, a file, or a"
+        " saved script. It is analysed first, and requires approval unless it provably only reads."
+        " Call get_smart_suggestion first.",
         _input(
             script=_SCRIPT,
-            script_path=_text("In place of script: a file in a folder of scripts.", 1000, least=1),
-            saved=_text("In place of script: a saved one, by name or library id.", 200, least=1),
+            script_path=_text("Instead of script: a file in a folder for scripts.", 1000, least=1),
+            saved=_text("Instead of script: a saved script, by name or library id.", 200, least=1),
             language=_LANGUAGE,
             timeout={
                 "type": "number",
                 "minimum": 1,
                 "maximum": 300,
-                "description": "Seconds; 30 if left out.",
+                "description": "Seconds. Default: 30.",
             },
             arguments={
-                "description": "What the script's run handler is given, as data: a list of any"
-                " JSON; a record is one item, or a saved script's parameters by name.",
+                "description": "Data for the script's run handler: a list of any JSON. An object"
+                " is one item, or a saved script's parameters by name.",
                 "anyOf": [
                     {"type": "array", "items": {"anyOf": _JSON}, "maxItems": 20},
                     {"type": "object", "additionalProperties": True},
@@ -158,7 +161,7 @@ TOOLS: Final = (
             output={
                 "type": "string",
                 "enum": ["json", "text"],
-                "description": "The result as a value (json, if left out) or as people read it.",
+                "description": "The result as a value (json, the default) or as text for people.",
             },
             intent=_INTENT,
         ),
@@ -170,8 +173,8 @@ TOOLS: Final = (
     _tool(
         "analyze_failure",
         "analyse_failure",
-        "Explain why a script failed: the cause, fixes in order, a corrected script where that is"
-        " certain, scripts that worked.",
+        "Explain why a script failed: the cause, fixes in order, a corrected script if certain,"
+        " scripts that worked.",
         _input(
             error=_text("The error text.", 8000),
             number={"type": "integer", "description": "The error number, if only that is known."},
@@ -187,15 +190,16 @@ TOOLS: Final = (
     _tool(
         "get_workflow_pattern",
         "find_patterns",
-        "Get what worked before for such an intent: script, app, successes, last use. Advice only.",
+        "Get scripts for an intent: those that worked here, and those of the library, with the"
+        " call that runs each. Advice only.",
         _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
-        words="again before done earlier last pattern script time worked",
+        words="again before done earlier last library pattern saved script time worked",
         example={"intent": "export the selected photos"},
     ),
     _tool(
         "get_learning_stats",
         "show_stats",
-        "Say what was learned: how many patterns, success by app, what fails most.",
+        "Show what was learned: number of patterns, success by app, most frequent failures.",
         _input(),
         words="failed learned often scripts statistics succeeded",
         example={},
@@ -203,13 +207,13 @@ TOOLS: Final = (
     _tool(
         "get_system_state",
         "show_state",
-        "Say how the Mac stands: front app, running apps, windows, volume, battery, network,"
+        "Show the Mac's state: front app, running apps, windows, volume, battery, network,"
         " appearance, displays. A part that cannot be read says why.",
         _input(
             parts={
                 "type": "array",
                 "items": {"type": "string", "enum": list(PARTS)},
-                "description": "Which parts; all if left out.",
+                "description": "Which parts. Default: all.",
             }
         ),
         words=(

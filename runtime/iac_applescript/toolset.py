@@ -156,7 +156,7 @@ class ScriptToolset:
         row = self.catalogue.find_app(app)
         if row is None:
             names = [known.name for known in self.catalogue.apps.values()]
-            message = f"There is no dictionary of {quoted(app)} here."
+            message = f"There is no dictionary for {quoted(app)} here."
             raise ToolError("APP_NOT_FOUND", message, near_text(app, names))
         return self.catalogue.tables(row)
 

@@ -30,10 +30,10 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.command("help", short_help="Show what there is; `help COMMAND` shows a command.")
+@click.command("help", short_help="See all commands with `help`, and one with `help COMMAND`.")
 @click.pass_context
 def _help(ctx: click.Context) -> None:
-    """Show what there is; with a command behind it, show that command."""
+    """Show all commands, or help for one command."""
     click.echo(ctx.find_root().get_help())
 
 
@@ -41,7 +41,7 @@ def _help(ctx: click.Context) -> None:
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), required=False)
 @click.pass_context
 def _completion(ctx: click.Context, shell: str | None) -> None:
-    """Print the lines that make SHELL complete commands and options (yours, if left out)."""
+    """Print the lines for completion in SHELL (default: your shell)."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell or Path(os.environ.get("SHELL", "")).name)

@@ -153,7 +153,7 @@ def open_bounded(path: Path, most: int, *, follow: bool = True) -> Iterator[Buff
 def _regular(path: Path, found: os.stat_result) -> int:
     """Return the permission bits of a regular file, and refuse anything else."""
     if not stat.S_ISREG(found.st_mode):
-        raise IrregularFileError(errno.EINVAL, "It is no regular file", str(path))
+        raise IrregularFileError(errno.EINVAL, "It is not a regular file", str(path))
     return stat.S_IMODE(found.st_mode)
 
 
@@ -223,21 +223,21 @@ def find(path: Path) -> FileContent:
         real = Path(os.path.realpath(path))
         content, status = read_bounded(real, _MOST)
         if status.st_uid != os.geteuid():
-            raise SetupError(f"{path} belongs to another user and is not changed.")
+            raise SetupError(f"{path} belongs to another user, so it was not changed.")
         folder = real.parent.stat()
         if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
             raise SetupError(
-                f"Everyone can write to {real.parent}; close it with: chmod o-w '{real.parent}'"
+                f"All users can write to {real.parent}; close it with: chmod o-w '{real.parent}'"
             )
         return FileContent(real, content, stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
         if path.is_symlink():
-            raise SetupError(f"{path} is a link that leads nowhere; remove or mend it.") from None
+            raise SetupError(f"{path} is a link to a missing file; remove or correct it.") from None
         return FileContent(path, None)
     except IrregularFileError:
-        raise SetupError(f"{path} is no file; move it away.") from None
+        raise SetupError(f"{path} is not a file; move it away.") from None
     except TooLargeError:
-        raise SetupError(f"{path} is larger than {_MOST} bytes and is not changed.") from None
+        raise SetupError(f"{path} is larger than {_MOST} bytes, so it was not changed.") from None
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
 
@@ -277,7 +277,7 @@ def _unchanged(found: FileContent) -> None:
     except FileNotFoundError:
         now = None
     if now != found.content:
-        raise SetupError(f"{found.path} was changed just now by another program; try again.")
+        raise SetupError(f"{found.path} was just changed by another program; try again.")
 
 
 def open_state() -> Path:
@@ -332,9 +332,13 @@ def private_file(path: Path) -> os.stat_result:
 def _private(path: Path, kind: int, what: str, mode: str) -> os.stat_result:
     found = path.lstat()
     if stat.S_IFMT(found.st_mode) != kind:
-        raise StateFileError(path, f"it is a link or no {what}", "Move it away.")
+        raise StateFileError(path, f"it is a link or not a {what}", "Move it away.")
     if found.st_uid != os.geteuid():
-        raise StateFileError(path, "it belongs to another user", "Move it away or own it.")
+        raise StateFileError(
+            path, "it belongs to another user", "Move it away, or make yourself its owner."
+        )
     if found.st_mode & 0o077:
-        raise StateFileError(path, "it is open to others", f"Close it with: chmod {mode} '{path}'")
+        raise StateFileError(
+            path, "other users can write to it", f"Close it with: chmod {mode} '{path}'"
+        )
     return found

@@ -168,13 +168,13 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: DatabaseSc
     if version > len(schema.migrations):
         raise StateFileError(
             path,
-            "a newer version of iac wrote it",
+            "a newer version of IAC wrote it",
             f"Use that version, or move {path} away.",
         )
     if version and not tables:
         raise _DamagedError("its tables are gone")
     if tables and (version == 0 or application != schema.application):
-        raise StateFileError(path, "its file holds something else", f"Move {path} away.")
+        raise StateFileError(path, "its file contains something else", f"Move {path} away.")
     return int(version)
 
 
@@ -205,7 +205,7 @@ def set_aside(path: Path) -> Path:
         Path(f"{path}-wal").rename(f"{kept}-wal")
     Path(f"{path}-shm").unlink(missing_ok=True)
     logging.getLogger(f"{LOGGER}.state").warning(
-        "%s is damaged: it is kept as %s, and a new one is begun", path, kept.name
+        "%s is damaged: it is kept as %s, and a new one is started", path, kept.name
     )
     return kept
 
@@ -344,12 +344,12 @@ DAMAGED: Final = "it is damaged"
 """Why a file cannot be used that SQLite finds damaged."""
 
 _FAULTS: Final = (
-    ("FULL", "the disk is full", "Make room on the disk of {path}."),
+    ("FULL", "the disk is full", "Free some space on the disk of {path}."),
     ("READONLY PERM AUTH", "it is read-only", "Make {path} writable for you."),
     ("BUSY LOCKED PROTOCOL", "another program holds it", "Close the program that holds {path}."),
-    ("CANTOPEN", "it cannot be opened", "Look whether {path} can be opened and written."),
-    ("IOERR", "the disk failed", "Look whether the disk of {path} is full or failing."),
-    ("CORRUPT NOTADB", DAMAGED, "Move {path} away and keep it; a new one is begun."),
+    ("CANTOPEN", "it cannot be opened", "Check whether {path} can be opened and written."),
+    ("IOERR", "the disk failed", "Check whether the disk of {path} is full or failing."),
+    ("CORRUPT NOTADB", DAMAGED, "Move {path} away and keep it; IAC starts a new one."),
 )
 """Names of SQLite's errors, which begin with `SQLITE_` and may have an ending; cause; way out."""
 

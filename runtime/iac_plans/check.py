@@ -73,13 +73,13 @@ def read_program(program: str, catalogue: Catalogue) -> Used:
         tree = ast.parse(program)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
-        said = getattr(error, "msg", "") or "it is nested too deep"
+        said = getattr(error, "msg", "") or "it is nested too deeply"
         raise wrong([f"line {line}: {said}"]) from None
     try:
         faults = list(_faults(tree))
         named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     except RecursionError:
-        raise wrong(["it is nested too deep"]) from None
+        raise wrong(["it is nested too deeply"]) from None
     if faults:
         raise wrong(faults)
     functions: dict[str, dict[str, str]] = {key: {} for key in catalogue.apps if key in named}
@@ -118,7 +118,7 @@ def told(diagnostics: str, program: str, used: Used) -> list[str]:
         unknown = [word for word in _words(text) if not {word, "[", "."} & {*known, *word}]
         meant = next((word for word in unknown if nearest(word, known)), "")
         if "Literal[" in said and meant:
-            return f'"{meant}" is no name here. {near_text(meant, known)}'
+            return f'"{meant}" is not a name here. {near_text(meant, known)}'
         for needless in ("`", "bound method ", "<module '", "'>"):
             said = said.replace(needless, "")
         return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"

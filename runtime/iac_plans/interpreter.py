@@ -44,7 +44,7 @@ def monty() -> Any:
     try:
         import pydantic_monty
     except ImportError:
-        raise SetupError(f"Plans need a sandbox; get it with: {pip_install('plans')}") from None
+        raise SetupError(f"Plans need a sandbox; install it with: {pip_install('plans')}") from None
     return pydantic_monty
 
 
@@ -123,7 +123,7 @@ def interpret(
                     # There is no such name.
                     at = at.resume()
                 else:
-                    raise ToolError("EXECUTION_ERROR", "A plan awaits nothing.")
+                    raise ToolError("EXECUTION_ERROR", "A plan cannot use await.")
             return plain(at.output)
         except sandbox.MontyTypingError as error:
             raise wrong(told(error.display(), program, used)) from None
@@ -132,14 +132,14 @@ def interpret(
 
 
 def _never(*_args: Any, **_kwargs: Any) -> None:
-    raise AssertionError("Calls are answered one by one.")
+    raise AssertionError("Calls run one by one.")
 
 
 def _answered(at: Any, used: Used, answer: Answer, failed: list[ToolError]) -> dict[str, Any]:
     """Return what the sandbox goes on with."""
     key, _, function = str(at.function_name).partition(".")
     if at.is_os_function or function not in used.functions.get(key, ()):
-        return {"exception": PermissionError("a plan has no files, no network and no system")}
+        return {"exception": PermissionError("a plan has no files, network or system access")}
     try:
         return {"return_value": answer(key, function, at.args, at.kwargs)}
     except ToolError as error:
@@ -150,7 +150,7 @@ def _answered(at: Any, used: Used, answer: Answer, failed: list[ToolError]) -> d
 def _failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolError:
     """Return why a program ended: the error of a call, where that was not caught in it."""
     if isinstance(error, sandbox.MontyCrashedError):
-        return ToolError("EXECUTION_ERROR", "The plan broke its sandbox, and was ended.")
+        return ToolError("EXECUTION_ERROR", "The plan broke out of its sandbox and was stopped.")
     frames = error.traceback() if hasattr(error, "traceback") else []
     line = f" in line {frames[-1].line}" if frames else ""
     said = clean(error.display("type-msg") if frames else str(error))[:500]
@@ -181,6 +181,6 @@ def plain(value: Any, depth: int = 0) -> Any:
         return [plain(part, depth + 1) for part in value]
     raise ToolError(
         "EXECUTION_ERROR",
-        "The result of a plan is text, numbers, dates, lists and dictionaries of these.",
-        "End the program with such a value.",
+        "A plan can return text, numbers, dates, lists and dictionaries.",
+        "End the program with one of these.",
     )

@@ -102,7 +102,7 @@ def plan_run(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """
     given = call.arguments
     if ("program" in given) == ("plan" in given):
-        raise InvalidParameterError('Give either "program", or the name of a "plan".')
+        raise InvalidParameterError('Give either "program" or the name of a "plan".')
     if "plan" in given:
         program = find_plan(given["plan"], _folders(context)).call(given.get("arguments", {}))
     else:
@@ -115,8 +115,8 @@ def plan_kept(tool: Tool, call: Call, context: ToolContext) -> Plan:
     found = find_plan(tool.name.removeprefix("plan_"), _folders(context))
     if found.tool().input != tool.input:
         raise InvalidParameterError(
-            f"The plan {found.name} was changed since it was listed.",
-            f"The user can list it anew with: iac-mcp plans add --pin {found.path}",
+            f"The plan {found.name} has changed since it was listed.",
+            f"The user can list it again with: iac-mcp plans add --pin {found.path}",
         )
     return _planned(tool, call, context, found.call(call.arguments))
 
@@ -219,7 +219,7 @@ class _Run:
                 return own(calls.read(bound, found))
             (says,) = each_call([found.facts])
             beyond = f"What it read has changed, and now it would go beyond its table: {says[5:]}."
-            again = "Rehearse it again: call with the same program."
+            again = "Rehearse again: call with the same program."
             raise EndedError(ToolError("LIST_CHANGED", beyond, again))
 
         try:

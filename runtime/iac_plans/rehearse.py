@@ -90,7 +90,7 @@ class ProgramCalls:
             raise EndedError(ToolError("EXECUTION_ERROR", f"A plan makes at most {CALLS} calls."))
         if left <= 0 or cancel.cancelled:
             kind: Any = "USER_CANCELLED" if cancel.cancelled else "TIMEOUT"
-            raise EndedError(ToolError(kind, f"The plan was not over after {SECONDS:g} seconds."))
+            raise EndedError(ToolError(kind, f"The plan did not finish in {SECONDS:g} seconds."))
         tool = self._gate.tool(self._used.functions[app][function])
         assert tool.operation is not None
         given = {**dict(zip(tool.operation.spec.params, args, strict=False)), **named}
@@ -204,8 +204,8 @@ class _Copy:
         """
         if by_place(plan.facts.arguments, self.made):
             raise InvalidParameterError(
-                "Beside what the plan made, it names an object by its place.",
-                "Take the reference of a row (ref).",
+                "It names an object by its position, next to what the plan made.",
+                "Use the reference of a row (ref).",
             )
         shown = tuple(
             Shown(reference, f"{effect.kind or 'object'} that {self.made_by[reference]}")

@@ -107,7 +107,7 @@ def read_plans(path: Path) -> list[KeptPlan]:
         raise SetupError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
-        raise SetupError(f"{path}, line {line}: this is no Python.") from None
+        raise SetupError(f"{path}, line {line}: this is not Python.") from None
     lines = text.splitlines()
     for node in tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -129,7 +129,7 @@ def read_plans(path: Path) -> list[KeptPlan]:
 def _parameters(node: ast.FunctionDef, path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     given = node.args
     if given.posonlyargs or given.vararg or given.kwarg:
-        raise SetupError(f"{path}, line {node.lineno}: a plan has named parameters alone.")
+        raise SetupError(f"{path}, line {node.lineno}: a plan can have only named parameters.")
     plain = len(given.args) - len(given.defaults)
     needs = [arg.arg for arg in given.args[:plain]]
     needs += [
@@ -217,7 +217,7 @@ def add(path: Path) -> list[KeptPlan]:
     """
     found = read_plans(path)
     if not found:
-        raise SetupError(f"{path} has no plan: a function with typed parameters.")
+        raise SetupError(f"{path} contains no plan, which is a function with typed parameters.")
     folder = own_folder()
     target = folder / path.name
     try:

@@ -8,16 +8,16 @@ from iac_runtime.tools.shape import Tool, later
 REHEARSE: Final = "rehearse_plan"
 
 _FORM: Final = (
-    "A plan is a short Python program: each app is a name, each tool a function of it, as in"
-    " mail.list('message', of='inbox'); rows are dictionaries, the value of the last line is the"
-    " answer. No imports; datetime is there."
+    "A plan is a short Python program. Each app is a name with its tools as functions, such as"
+    " mail.list('message', of='inbox'). Rows are dictionaries; the last line's value is the"
+    " answer. No imports, but datetime is available."
 )
 _INPUT: Final = {
     "type": "object",
     "properties": {
         "program": {"type": "string", "maxLength": 20_000, "description": "The program."},
-        "plan": {"type": "string", "description": "In its place, the name of a kept plan."},
-        "arguments": {"type": "object", "description": "Of the kept plan, by name."},
+        "plan": {"type": "string", "description": "Instead, the name of a saved plan."},
+        "arguments": {"type": "object", "description": "The saved plan's arguments, by name."},
     },
     "additionalProperties": False,
 }
@@ -26,8 +26,8 @@ _PERFORM: Final = later("iac_plans.performing:plan_run")
 TOOLS: Final = (
     Tool(
         REHEARSE,
-        "Try a plan without changing anything: what it reads is real, and the answer has its"
-        f" result and a table of all that it would change. {_FORM}",
+        "Try a plan without changing anything. Its reads are real, and the answer has its"
+        f" result and a table of everything that it would change. {_FORM}",
         _INPUT,
         _PERFORM,
         words="dry run plan preview program what would happen without changing anything",
@@ -36,8 +36,8 @@ TOOLS: Final = (
     ),
     Tool(
         "run_plan",
-        "Run a plan: many steps over the tools of apps as one. It is checked and rehearsed first,"
-        f" and the user is asked once, with a table of all that it changes. {_FORM}",
+        "Run a plan: many steps over the tools of apps as one. It is checked and rehearsed first."
+        f" The user approves once, with a table of everything it changes. {_FORM}",
         _INPUT,
         _PERFORM,
         ceiling="DANGEROUS",

@@ -163,7 +163,7 @@ def connect(
     from iac_runtime.gate.opening import simulation
 
     if catalogue is None:
-        raise SetupError("There are no tools yet; make them with: iac-gen build")
+        raise SetupError("There are no tools yet; build them with: iac-gen build")
     world = simulation(catalogue, None if simulate is True else Path(simulate))
     return _begin(_session(catalogue, timeout, allow, launch, world))
 
@@ -276,7 +276,7 @@ def dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> A
         ToolError: The call was refused or failed.
     """
     if spec_of(function) is None:
-        raise SetupError(f"{function.__module__}.{function.__name__} is no tool.")
+        raise SetupError(f"{function.__module__}.{function.__name__} is not a tool.")
     with _lock:
         session = _sessions[-1] if _sessions else None
     return (session or _default()).run(function, arguments)

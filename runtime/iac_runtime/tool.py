@@ -280,7 +280,7 @@ def tool(
 
 
 def spec_of(function: Callable[..., Any]) -> Spec | None:
-    """Return what `tool` said about `function`, or None for a function that is no tool."""
+    """Return what `tool` said about `function`, or None for a function that is not a tool."""
     spec: Spec | None = getattr(function, _SPEC, None)
     return spec
 

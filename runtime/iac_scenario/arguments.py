@@ -8,55 +8,12 @@ lookaround; it reads Rust's spelling (`(?<name>...)`, `[[:digit:]]`, `\\z`) besi
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
-_TEXT: Final = {"type": "string"}
-_FLAG: Final = {"type": "boolean"}
-_COUNT: Final = {"type": "integer", "minimum": 0}
-
-
-def _object(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def _items(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
-    return {"type": "array", "items": _object(required, **properties)}
-
-
-BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
-    "Bash": _object(
-        ("command",), command=_TEXT, description=_TEXT, run_in_background=_FLAG,
-        timeout={"type": "number", "exclusiveMinimum": 0, "maximum": 600_000},
-    ),
-    "Read": _object(("file_path",), file_path=_TEXT, offset=_COUNT, limit=_COUNT),
-    "Write": _object(("file_path", "content"), file_path=_TEXT, content=_TEXT),
-    "Edit": _object(
-        ("file_path", "old_string", "new_string"),
-        file_path=_TEXT, old_string=_TEXT, new_string=_TEXT, replace_all=_FLAG,
-    ),
-    "Glob": _object(("pattern",), pattern=_TEXT, path=_TEXT),
-    "Grep": _object(
-        ("pattern",), pattern=_TEXT, path=_TEXT, glob=_TEXT, type=_TEXT, multiline=_FLAG,
-        output_mode={"enum": ["content", "files_with_matches", "count"]},
-        head_limit=_COUNT, offset=_COUNT,
-        **{"-i": _FLAG, "-n": _FLAG, "-A": _COUNT, "-B": _COUNT, "-C": _COUNT},
-    ),
-    "TodoWrite": _object(("todos",), todos=_items(
-        ("content", "status"), content=_TEXT, activeForm=_TEXT,
-        status={"enum": ["pending", "in_progress", "completed"]},
-    )),
-    "AskUserQuestion": _object(("questions",), answers={"type": "object"}, questions=_items(
-        ("question",), question=_TEXT, header=_TEXT, multiSelect=_FLAG,
-        options=_items(("label",), label=_TEXT, description=_TEXT),
-    )),
-    "EnterPlanMode": _object(()),
-    "ExitPlanMode": {"type": "object"},
-}  # fmt: skip
+BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = json.loads(
+    Path(__file__).with_name("claude_tools.json").read_text(encoding="utf-8")
+)
 """Name to JSON schema, as Claude Code lists them."""
 
 READERS: Final = frozenset(
@@ -76,7 +33,7 @@ def found_in(pattern: str, text: str) -> Any:
     try:
         return regex.search(pattern, text, timeout=PATTERN_SECONDS)
     except regex.error as error:
-        raise ValueError(f"is no regular expression: {error}.") from None
+        raise ValueError(f"is not a regular expression: {error}.") from None
     except TimeoutError:
         said = f"{pattern!r} took too long: more than {PATTERN_SECONDS} s on one text."
         raise ValueError(said) from None

@@ -30,6 +30,7 @@ from iac_scenario.command_line import LONGEST
 from iac_scenario.errors import CallError
 from iac_scenario.sandbox import PROTECTED, Sandbox
 
+_HERE: Final = Path(__file__).parent
 _TICK: Final = 0.05
 """Seconds between two looks at the processes of a call."""
 
@@ -60,17 +61,7 @@ class BashResult(NamedTuple):
     stopped: str
 
 
-_SCRIPT: Final = r"""
-builtin printf 'begun\0' >&STATE; iac_name=; iac_known=;
-iac_known=$'\n'"$(builtin compgen -v)"$'\n'; cd -- "$2" 2>/dev/null; eval "$3" 2>/dev/null;
-ulimit -c 0; ulimit -f FILE; { ulimit -v MEMORY; ulimit -u PROCESSES; } 2>/dev/null;
-date() { case " $*" in *' -'[dfrs]*|*' -u'[dfrs]*|*' --'[dfs]*|*' --ref'*) command date "$@" ;;
-*) command date CLOCK "$@" ;; esac; };
-trap '{ builtin printf "%s\0" "$PWD"; builtin declare -px; IFS=$'"' \t\n'"';
-for iac_name in $(builtin compgen -v); do [[ $iac_known == *$'"'\n'"'$iac_name$'"'\n'"'* ||
-$iac_name == BASH* ]] || builtin declare -p "$iac_name"; done; } >&STATE 2>/dev/null' EXIT;
-eval 'set --;' "$1"
-""".replace("\n", " ")
+_SCRIPT: Final = (_HERE / "bash_session.sh").read_text(encoding="utf-8").replace("\n", " ")
 """Takes the command, the folder to begin in, and the variables of the last call.
 
 It is one line: Bash counts those of the command after it.
@@ -78,20 +69,8 @@ What the next call needs goes into a file without a name. Only Bash inside of th
 it again, so that no variable of a command reaches the program that confines.
 """
 
-_PROFILE: Final = """\
-(version 1)
-(deny default)
-(import "bsd.sb")
-(allow process-exec process-fork)
-(allow signal process-info* (target same-sandbox))
-(allow file-read* (subpath "/usr") (subpath "/bin") (subpath "/sbin")
-  (subpath "/Library/Developer/CommandLineTools") (subpath "/private/var/select")
-  (subpath (param "FOLDER")) (subpath (param "SCRATCH")))
-(allow file-read-metadata (literal "/") {above})
-(allow file-write* (subpath (param "FOLDER")) (subpath (param "SCRATCH")) (literal "/dev/null"))
-(deny network*)
-{guard}
-"""
+_PROFILE: Final = (_HERE / "bash_session.sb").read_text(encoding="utf-8")
+"""What a Mac's Seatbelt allows."""
 
 
 class BashSession:
@@ -140,7 +119,7 @@ class BashSession:
     def run(self, command: str, timeout: float) -> BashResult:
         """Run one line; `timeout` in seconds. Raises CallError where nothing can run."""
         if "\0" in command:
-            raise CallError("the command holds a NUL byte.")
+            raise CallError("the command contains a NUL byte.")
         if len(command) > LONGEST:
             raise CallError(f"the command has more than {LONGEST:,} characters.")
         with self._running:
@@ -258,7 +237,7 @@ def _bubblewrap() -> tuple[str, Sequence[str]]:
     program = shutil.which("bwrap")
     if program is None:
         raise CallError(
-            "Bash needs bubblewrap (bwrap) to be confined, which is not here. Install it, or"
+            "Bash needs bubblewrap (bwrap) to be confined, which is not installed. Install it, or"
             f" {_WAY_OUT}."
         )
     done = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)

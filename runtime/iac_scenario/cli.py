@@ -6,6 +6,7 @@ or a broken scenario.
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ import click
 
 from iac_base.commands import Commands
 from iac_base.distribution import DISTRIBUTION
-from iac_scenario.cli_run import FILE, MCP_CONFIG, loaded, run, taking
+from iac_scenario.cli_run import ALLOW, ANY_FILE, FILE, FOUND_FILE, MCP_CONFIG, loaded, run, taking
 from iac_scenario.conversation import prompts_of
 from iac_scenario.errors import PlayError, ScenarioError
 from iac_scenario.play import PlaySettings, inspect
@@ -24,22 +25,17 @@ from iac_scenario.verdict import findings
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
-    """Play scripted conversations against tools: mocked, simulated or real."""
+    """Run scripted conversations with tools: mocked, simulated or real."""
 
 
 cli.add_command(run)
 
 
 @cli.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The scenario to write.  [default: NAME.toml]",
-)
+@click.option("-o", "--output", type=ANY_FILE, help="The scenario to write.  [default: NAME.toml]")
 @click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED)
 def new(output: Path | None, server: tuple[str, ...]) -> None:
-    """Write a first scenario for SERVER, a command or a URL, from what it lists.
+    """Write a first scenario for SERVER, a command or a URL, from its list of tools.
 
     Options of the command itself go after `--`. No tool is called.
     """
@@ -49,9 +45,9 @@ def new(output: Path | None, server: tuple[str, ...]) -> None:
 
     output = output or Path(f"{server_of(server)[0]}.toml")
     if output.exists():
-        raise click.UsageError(f"{output} is there already; name another with -o.")
+        raise click.UsageError(f"{output} already exists; name another file with -o.")
     output.write_text(anyio.run(first_scenario, server, output), encoding="utf-8")
-    click.echo(f"{output}: written. Play it: iac-scenario run {output}")
+    click.echo(f"{output}: written. Run it: iac-scenario run {output}")
 
 
 @cli.command()
@@ -59,11 +55,11 @@ def new(output: Path | None, server: tuple[str, ...]) -> None:
 @click.option(
     "--servers/--no-servers",
     default=True,
-    help="Start the servers and hold the calls against their lists.",
+    help="Start the servers and compare the calls with their lists.",
 )
 @MCP_CONFIG
 def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
-    """Say what is wrong with FILE without playing it; no tool is called."""
+    """Find mistakes in FILE without running it; call no tool."""
     import anyio
 
     scenario, warnings, secrets = load(file)
@@ -83,24 +79,24 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
 @cli.command()
 @click.option(
     "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=ANY_FILE,
     help="The configuration that COMMAND, a client, is given; its servers are recorded.",
 )
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=ANY_FILE,
     default=Path("recorded.toml"),
     show_default=True,
     help="The scenario to write.",
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> None:
-    """Record what a client and a server say as a scenario; secrets are left out.
+    """Record the messages of a client and a server as a scenario, without secrets.
 
-    With --mcp-config, COMMAND is a client: where that file stands in COMMAND (or {mcp-config}), it
-    gets one whose servers are recorded. Without it, COMMAND is a server, and this command stands
-    in its place on standard input and output.
+    With --mcp-config, COMMAND is a client. Where COMMAND names that file (or {mcp-config}), it gets
+    a file with recorded servers. Without it, COMMAND is a server, and this command takes its place
+    on standard input and output.
     """
     from iac_scenario.record import record_client, record_server
 
@@ -114,17 +110,20 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
 
 @cli.command()
 @FILE
+@ALLOW
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def model(file: Path, port: int, command: tuple[str, ...]) -> None:
+def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, ...]) -> None:
     """Serve FILE as a model on 127.0.0.1, for agents that talk to Anthropic, OpenAI or Gemini.
 
-    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model, and
-    the status says whether the expectations were met. Without it, serve until interrupted.
+    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model.
+    Without it, serve until interrupted. What fails a run fails here too, but for calls without
+    expectations.
     """
     from iac_scenario.model_server import run_client, serving
 
     scenario = loaded(file)
+    scenario = replace(scenario, allowed=scenario.allowed | frozenset(allowed))
     take, ended = taking("text", scenario, out=not command, served=True)
     with serving(scenario, take, port) as url:
         click.echo(f"A scripted model listens on {url}", err=True)
@@ -134,28 +133,25 @@ def model(file: Path, port: int, command: tuple[str, ...]) -> None:
 
 @cli.command()
 @FILE
-@click.option("--name", help="Only the tools that clients call mcp__NAME__…")
+@click.option("--name", help="Serve only the tools that clients call mcp__NAME__…")
 @click.option("--port", type=click.IntRange(0, 65535), help="Serve on 127.0.0.1 over HTTP.")
 def server(file: Path, name: str | None, port: int | None) -> None:
-    """Serve the mock tools of FILE as a server of MCP, over stdio."""
+    """Serve the mock tools of FILE as an MCP server over stdio."""
     from iac_scenario.mock_server import serve
 
     serve(loaded(file), name, port)
 
 
 @cli.command()
-@click.argument("contract", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("contract", type=ANY_FILE)
 @click.option(
-    "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    required=True,
-    help="The servers, in Claude's JSON format.",
+    "--mcp-config", type=FOUND_FILE, required=True, help="The servers, in Claude's JSON format."
 )
-@click.option("--update", is_flag=True, help="Write CONTRACT anew.")
+@click.option("--update", is_flag=True, help="Write CONTRACT again.")
 def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
-    """Write what servers offer to CONTRACT, or say what changed since it was written.
+    """Write the tools of servers to CONTRACT, or show what has changed since.
 
-    The status is 1 where a change breaks callers.
+    Exits with 1 if a change breaks callers.
     """
     import anyio
 
@@ -170,10 +166,10 @@ def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
 
 
 @cli.command(hidden=True)
-@click.argument("log", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("log", type=ANY_FILE)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def proxy(log: Path, command: tuple[str, ...]) -> None:
-    """Stand between a client and a server and write what they say to LOG."""
+    """Run between a client and a server, and write their messages to LOG."""
     from iac_scenario.record import pass_on
 
     sys.exit(pass_on(command, log))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -24,11 +24,18 @@ from iac_scenario.session import latest
 from iac_scenario.timeouts import TIMEOUTS
 from iac_scenario.verdict import LOOSE, status_of
 
-FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-MCP_CONFIG = click.option(
-    "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Servers, in Claude's JSON format.",
+ANY_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+FOUND_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
+ANY_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+FILE = click.argument("file", type=ANY_FILE)
+MCP_CONFIG = click.option("--mcp-config", type=FOUND_FILE, help="Servers, in Claude's JSON format.")
+
+ALLOW = click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    type=click.Choice(list(LOOSE)),
+    help="Do not fail for this; repeatable.",
 )
 
 
@@ -43,56 +50,50 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @FILE
 @click.option("-p", "--prompt", "prompts", multiple=True, help="What the user says; repeatable.")
-@click.option("--tool-execution-mode", "mode", type=click.Choice(MODES), help="Over the file's.")
+@click.option("--tool-execution-mode", "mode", type=click.Choice(MODES), help="Overrides the file.")
 @click.option(
     "--sandbox-root",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=ANY_FOLDER,
     help="The folder of the simulated tools; a temporary one without it.",
 )
 @click.option(
     "--allow-real-bash",
     is_flag=True,
-    help="Let Bash change Git folders, start-up files and the like in a folder of yours too.",
+    help="Let Bash change Git folders, start-up files and the like in your folder.",
 )
 @click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
 @MCP_CONFIG
 @click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
-@click.option(
-    "--allow",
-    "allowed",
-    multiple=True,
-    type=click.Choice(list(LOOSE)),
-    help="Do not fail for this; repeatable.",
-)
+@ALLOW
 @click.option(
     "--config-dir",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=ANY_FOLDER,
     envvar="IAC_SCENARIO_CONFIG_DIR",
-    help="Keep sessions here as Claude Code does: projects, todos, plans.",
+    help="Store sessions here as Claude Code does: projects, todos, plans.",
 )
-@click.option("--session-id", type=click.UUID, help="Over the file's.")
-@click.option("-r", "--resume", type=click.UUID, help="Go on with this session.")
-@click.option("-c", "--continue", "continued", is_flag=True, help="Go on with the last session.")
+@click.option("--session-id", type=click.UUID, help="Overrides the file.")
+@click.option("-r", "--resume", type=click.UUID, help="Continue this session.")
+@click.option("-c", "--continue", "continued", is_flag=True, help="Continue the last session.")
 @click.option(
     "--settings",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=FOUND_FILE,
     help="A settings.json of Claude Code: permissions, variables, hooks; repeatable.",
 )
 @click.option(
     "--report",
     "reports",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=ANY_FILE,
     help="Write a page with the timeline, or JUnit's XML for a name in .xml; repeatable.",
 )
-@click.option("--watch", is_flag=True, help="Play again whenever a file of the scenario changes.")
+@click.option("--watch", is_flag=True, help="Run again after every change of a file.")
 @click.option(
     "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
 )
 @_timeouts
 def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
-    """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
+    """Play FILE. Without -p, prompts come from the file, or from standard input."""
     if options.pop("watch"):
         _watch(file, options["mcp_config"])
     reports = options.pop("reports")
@@ -132,7 +133,7 @@ def _watch(file: Path, config: Path | None) -> NoReturn:
         }
         before = _stamps(watched)
         subprocess.run([sys.executable, "-m", "iac_scenario", *words], check=False)
-        click.echo(f"Watching {len(watched)} files. Ctrl-C ends.", err=True)
+        click.echo(f"Watching {len(watched)} files. Press Ctrl-C to stop.", err=True)
         while _stamps(watched) == before:
             time.sleep(0.2)
 

@@ -6,9 +6,11 @@ deny it or ask about it, and never allow it.
 """
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Final, NamedTuple
 
 LONGEST: Final = 100_000
@@ -56,33 +58,15 @@ _QUOTED: Final = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTAL
 _IN_DOUBLE: Final = re.compile(r'\\([$`"\\\n])')
 _HERE_RUNS: Final = re.compile(r"`|\$[({\[]|\\$", re.MULTILINE)
 
-_RUNNERS: Final = frozenset(
-    "if then elif else fi for select while until do done case esac in function coproc"
-    " . alias builtin busybox chroot chrt command compgen complete doas enable env eval exec flock"
-    " ionice mapfile nice nohup parallel pkexec prlimit readarray runuser script setpriv setsid"
-    " source stdbuf strace su sudo taskset time timeout trap unshare watch".split()
+_KNOWN: Final = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
+_RUNNERS, _SHELLS, _RECKONERS, _READERS, MOVERS, _ONLY_READ, _PICKY = (
+    frozenset[str](_KNOWN[name])
+    for name in "runners shells reckoners readers movers only_read picky".split()
 )
-_WRAPPERS: Final = {
-    "timeout": "ks", "nice": "n", "stdbuf": "ioe",
-    **dict.fromkeys(("builtin", "command", "nohup", "time"), ""),
-}  # fmt: skip
-"""Commands that rules look through, and the letters of their options that have a value."""
-"""Words of Bash's grammar, and commands that run what their words say."""
-_SHELLS: Final = frozenset(("ash", "bash", "dash", "ksh", "rbash", "sh", "zsh"))
-_RECKONERS: Final = frozenset(
-    "[ [[ declare export getopts let local printf read readonly test typeset unset wait".split()
-)
-"""Commands of Bash that reckon with their words, where an index may hold a substitution."""
 _ASSIGNED: Final = re.compile(r"[A-Za-z_]\w*\+?=")
-_FIND_RUNS: Final = ("-exec", "-execdir", "-ok", "-okdir")
 _XARGS_OPTION: Final = re.compile(
     r"-(?:[0rtx]+|-null|-no-run-if-empty|(?P<letter>[dEILnPs])(?P<value>.*))", re.DOTALL
 )
-
-
-def commands_of(line: str) -> list[list[CommandWord]]:
-    """Return the words of every command that a line runs. Raises UnclearLineError."""
-    return [seen.words for seen in seen_in(line)]
 
 
 def seen_in(line: str) -> list[SeenCommand]:
@@ -93,7 +77,7 @@ def seen_in(line: str) -> list[SeenCommand]:
     if len(line) > LONGEST:
         raise UnclearLineError(f"the line has more than {LONGEST:,} characters")
     if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in line):
-        raise UnclearLineError("the line holds control characters")
+        raise UnclearLineError("the line contains control characters")
     found = []
     for written, targets in _simple(line):
         words = _unwrapped(written)
@@ -109,7 +93,7 @@ def seen_in(line: str) -> list[SeenCommand]:
 
 def _unwrapped(words: list[CommandWord]) -> list[CommandWord]:
     """Return what `timeout`, `nice` and the like run. Raises UnclearLineError."""
-    while words and (valued := _WRAPPERS.get(words[0].text)) is not None:
+    while words and (valued := _KNOWN["wrappers"].get(words[0].text)) is not None:
         name, at = words[0].text, 1
         while at < len(words) and (option := words[at].text).startswith("-"):
             if len(option) < 2 or option[1] not in valued:
@@ -158,7 +142,7 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
         if kind == "here":
             waiting.append(found)
         if kind in ("here", "word") and "\n" in text and waiting:
-            raise UnclearLineError("a here-document begins inside of a quote")
+            raise UnclearLineError("a here-document starts inside a quote")
         if kind not in ("blank", "comment"):
             yield kind, text
         if text == "\n":
@@ -177,7 +161,7 @@ def _after_document(line: str, at: int, here: re.Match[str]) -> int:
         raise UnclearLineError("a here-document has no end")
     # Without quotes around its name, Bash expands it.
     if _QUOTED.search(here["end"]) is None and _HERE_RUNS.search(line, at, end.start()):
-        raise UnclearLineError("a here-document may run commands")
+        raise UnclearLineError("a here-document can run commands")
     return end.end()
 
 
@@ -206,7 +190,7 @@ def _refuse_hidden(words: Sequence[CommandWord]) -> None:
         raise UnclearLineError(f"{name} is not looked into")
     if name in _RECKONERS and any(re.search(r"`|\$[({]", word) for word in rest):
         raise UnclearLineError(f"{name} may run what its words hold")
-    if name == "find" and any(_may_be(word, _FIND_RUNS) for word in words[1:]):
+    if name == "find" and any(_may_be(word, _KNOWN["find_runs"]) for word in words[1:]):
         raise UnclearLineError("find may run other commands")
 
 
@@ -243,14 +227,6 @@ def suspects(line: str) -> Iterator[str]:
             yield from (" ".join(words[at : at + 100]) for at in range(len(words)))
 
 
-_READERS: Final = frozenset(
-    "awk base64 cat cmp comm cut diff egrep fgrep file fold grep gawk head hexdump join less md5sum"
-    " more nl od paste rev sed sha1sum sha256sum sort stat strings tac tail uniq wc xxd".split()
-)
-MOVERS: Final = frozenset("cp ln mkdir mv rm rmdir touch".split())
-_WRITERS: Final = MOVERS | frozenset("chmod chown install sed tee truncate".split())
-
-
 def touched_by(seen: SeenCommand) -> Iterator[tuple[str, CommandWord]]:
     """Yield the files that a command opens, as far as its words say it: `Read` or `Edit`, a path.
 
@@ -268,17 +244,10 @@ def touched_by(seen: SeenCommand) -> Iterator[tuple[str, CommandWord]]:
         if not word.text.startswith("-"):
             if name in _READERS or name in ("cp", "mv"):
                 yield "Read", word
-            if name in _WRITERS:
+            if name in MOVERS or name in _KNOWN["changers"]:
                 yield "Edit", word
 
 
-_ONLY_READ: Final = frozenset(
-    ": [ [[ basename cat cd cmp cut date diff dirname echo egrep exit false fgrep grep head ls"
-    " printf pwd seq tac tail test tr true wc xargs".split()
-)
-_PICKY: Final = frozenset(("find", "sed", "sort", "uniq"))
-"""Commands that only read without some of their options and words."""
-_FIND_WRITES: Final = ("-delete", "-fls", "-fprint", "-fprint0", "-fprintf")
 _SED_READS: Final = re.compile(
     r"(?:(?:\d+|\$)(?:,(?:\d+|\$))?|/[^/\\\n]*/)?[pdq=]"
     r"|s([/#|,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*"
@@ -305,7 +274,7 @@ def _reads(words: Sequence[CommandWord]) -> bool:
     if name not in _PICKY:
         return name in _ONLY_READ
     if name == "find":
-        return not any(_may_be(word, _FIND_WRITES) for word in words[1:])
+        return not any(_may_be(word, _KNOWN["find_writes"]) for word in words[1:])
     if any(word.grows for word in words[1:]):
         return False
     options = [word for word in rest if word.startswith("-")]

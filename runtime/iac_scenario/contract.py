@@ -149,7 +149,7 @@ def _schema(
             closed = new.get("additionalProperties") is False
             yield Change(here, "is gone", breaks=closed if given else name in must)
         elif name not in was:
-            yield Change(here, "is new and needed" if name in needs else "is new",
+            yield Change(here, "is new and required" if name in needs else "is new",
                          breaks=given and name in needs)  # fmt: skip
         else:
             if (name in must) != (name in needs):

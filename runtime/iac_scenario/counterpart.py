@@ -14,7 +14,9 @@ import anyio
 import anyio.abc
 
 from iac_scenario.conversation import matcher
-from iac_scenario.model import Elicited, Sampled, ToolCall
+from iac_scenario.mcp_config import replaced
+from iac_scenario.model import Elicited, Sampled, ScenarioScript, ToolCall
+from iac_scenario.modes import calls_of
 from iac_scenario.results import CallResult, misses
 
 if TYPE_CHECKING:
@@ -37,6 +39,21 @@ class ClientAnswers:
     log_level: str | None = None
     samples: bool = False
     """Whether any call answers sampling; servers are told of a model only then."""
+    refuses: bool = False
+    """Whether arguments that do not fit are answered here, and not sent."""
+
+
+def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> ClientAnswers:
+    """Return how a scenario meets its servers."""
+    return ClientAnswers(
+        scenario.execution.protocol,
+        scenario.elicitations,
+        scenario.sampling,
+        tuple(replaced(list(scenario.roots), places)),
+        scenario.execution.log_level,
+        samples=any(call.sampling for call in calls_of(scenario)),
+        refuses=scenario.execution.validate == "client",
+    )
 
 
 class Counterpart:
@@ -118,7 +135,7 @@ class Counterpart:
         text = "\n".join(getattr(block, "text", "") for block in blocks)
         given = _first((*own, *self._answering.sampling), text)
         if given is None or given.error is not None:
-            said = "The scenario scripts no answer." if given is None else str(given.error)
+            said = "The scenario has no answer for this." if given is None else str(given.error)
             return ErrorData(code=INVALID_REQUEST, message=said)
         return CreateMessageResult(
             role="assistant",
@@ -146,9 +163,16 @@ def _address(root: str) -> str:
     return root if "://" in root else Path(root).absolute().as_uri()
 
 
-def listens(method: str, *, modern: bool) -> bool:
+def is_modern(client: "Client") -> bool:
+    """Whether the connection has the protocol without a handshake."""
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def listens(client: "Client", method: str) -> bool:
     """Whether a request opens a stream of notifications, instead of being answered once."""
-    return modern and method in _LISTENING
+    return method in _LISTENING and is_modern(client)
 
 
 async def listen(

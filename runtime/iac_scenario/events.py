@@ -9,21 +9,31 @@ from iac_scenario.results import CallResult, Miss
 
 
 class Told(NamedTuple):
-    """The kind of error as the Messages API names it, and its message."""
+    """The kind of error as the Messages API names it, and its message.
+
+    `status` is that of HTTP; without one the connection or the answer breaks. `word` is what
+    Claude Code's messages call it.
+    """
 
     kind: str
     message: str
+    status: int | None = None
+    word: str = "unknown"
 
 
 _TELL: Final = {
     "network_unreachable": Told("connection_error", "The network cannot be reached."),
     "connection_timeout": Told("timeout_error", "No answer within {after_ms:,} ms."),
-    "auth_error": Told("authentication_error", "The key is not valid."),
-    "rate_limit": Told("rate_limit_error", "Too many requests. Try again in {retry_after} s."),
-    "out_of_credits": Told("billing_error", "The credit balance is used up."),
+    "auth_error": Told(
+        "authentication_error", "The key is not valid.", 401, "authentication_failed"
+    ),
+    "rate_limit": Told(
+        "rate_limit_error", "Too many requests. Try again in {retry_after} s.", 429, "rate_limit"
+    ),
+    "out_of_credits": Told("billing_error", "The credit balance is used up.", 402, "billing_error"),
     "partial_response": Told("connection_error", "The answer broke off."),
-    "malformed_json": Told("api_error", "The answer is not JSON."),
-    "tool_error": Told("tool_error", "The tool failed."),
+    "malformed_json": Told("api_error", "The answer is not JSON.", word="server_error"),
+    "tool_error": Told("tool_error", "The tool failed.", 500),
 }
 _WORDED: Final = ("auth_error", "tool_error")
 """Failures whose message a scenario may give."""
@@ -31,10 +41,11 @@ _WORDED: Final = ("auth_error", "tool_error")
 
 def told(failure: InjectedFailure) -> Told:
     """Return what is told of a failure."""
-    kind, message = _TELL[failure.kind]
+    known = _TELL[failure.kind]
     if failure.kind in _WORDED and "message" in failure.facts:
-        return Told(kind, failure.facts["message"])
-    return Told(kind, message.format_map({"after_ms": 0, "retry_after": 60, **failure.facts}))
+        return known._replace(message=failure.facts["message"])
+    facts = {"after_ms": 0, "retry_after": 60, **failure.facts}
+    return known._replace(message=known.message.format_map(facts))
 
 
 def as_result(failure: InjectedFailure) -> str:

@@ -45,7 +45,7 @@ class Mock:
         if call.error is not None:
             return failed(call.error)
         if call.result is None:
-            return failed(f"The scenario gives no result for this call of {call.tool}.")
+            return failed(f"The scenario has no result for this call of {call.tool}.")
         return given(call.result)
 
 

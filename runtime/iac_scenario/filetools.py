@@ -63,7 +63,7 @@ def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     parts = sandbox.parts(given["file_path"])
     if not old:
         if sandbox.kind(parts):
-            raise CallError("old_string is empty and the file is there; use Write to replace it.")
+            raise CallError("old_string is empty, but the file exists; use Write to replace it.")
         return write(sandbox, {"file_path": given["file_path"], "content": new})
     parts = _existing(sandbox, given["file_path"])
     try:
@@ -153,14 +153,15 @@ def _ripgrep(sandbox: Sandbox, top: Parts, options: Sequence[str]) -> list[tuple
     program = shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
     if program is None:
         raise CallError(
-            "Grep and Glob are ripgrep (rg), which is not here. Install it, as with pip install"
+            "Grep and Glob need ripgrep (rg), which is not installed. Install it, for example"
+            " with pip install"
             " 'iac-for-mac[scenario]', or give the call a `result` and its tool the mode \"mock\"."
         )
     always = ("--no-config", "--color=never", "--sort=path", "--null", "--with-filename")
     own = ("--no-ignore-parent", "--no-ignore-global", "--no-messages")
     words = [program, *always, *own, *options, "--", "/".join((".", *top))]
     if sandbox.kind(top) not in ("file", "folder"):
-        raise CallError(f"{sandbox.shown(top)} is no folder and no regular file.")
+        raise CallError(f"{sandbox.shown(top)} is not a folder or a regular file.")
     result = run_bounded(words, sandbox.root, {}, _OUTPUT, _SECONDS)
     if result.stopped:
         raise CallError(f"ripgrep was stopped: {result.stopped}.")
@@ -191,7 +192,7 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise CallError("the text has characters that UTF-8 cannot write.") from None
+        raise CallError("the text has characters that UTF-8 cannot encode.") from None
 
 
 FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], CallResult]]] = {

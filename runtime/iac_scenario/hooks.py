@@ -65,7 +65,7 @@ def with_settings(rules: PermissionRules, settings: Sequence[Any]) -> Permission
         name = permissions.get("defaultMode")
         if name is not None and name not in _MODES:
             raise PlayError(
-                f"settings: permissions.defaultMode: {name!r} is none of {', '.join(_MODES)}."
+                f"settings: permissions.defaultMode: {name!r} is not one of {', '.join(_MODES)}."
             )
         if name is not None and rules.mode is None:
             mode = _MODES[name]

@@ -5,6 +5,7 @@ In texts, `<uuid>`, `<timestamp>`, `<path>`, `<hex>`, `<number>` and `<any>` sta
 
 import json
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -38,11 +39,7 @@ def like(want: Any, got: Any) -> bool:
     if isinstance(want, str) and _PLACEHOLDER.search(want):
         text = got if isinstance(got, str) else json.dumps(got, ensure_ascii=False, default=str)
         return _pattern(want).fullmatch(text) is not None
-    if isinstance(want, dict) and isinstance(got, dict):
-        return want.keys() == got.keys() and all(like(want[key], got[key]) for key in want)
-    if isinstance(want, list) and isinstance(got, list):
-        return len(want) == len(got) and all(map(like, want, got))
-    return same(want, got)
+    return same(want, got, like)
 
 
 def includes(want: Any, got: Any) -> bool:
@@ -52,26 +49,36 @@ def includes(want: Any, got: Any) -> bool:
     return like(want, got)
 
 
-def same(want: Any, got: Any) -> bool:
-    """Compare as JSON does: true is not 1, and 1 is 1.0."""
+def same(want: Any, got: Any, inside: Callable[[Any, Any], bool] | None = None) -> bool:
+    """Compare as JSON does: true is not 1, and 1 is 1.0; what they hold by `inside`, if given."""
+    inside = inside or same
     if isinstance(want, bool) or isinstance(got, bool):
         return want is got
     if isinstance(want, dict) and isinstance(got, dict):
-        return want.keys() == got.keys() and all(same(want[key], got[key]) for key in want)
+        return want.keys() == got.keys() and all(inside(want[key], got[key]) for key in want)
     if isinstance(want, list) and isinstance(got, list):
-        return len(want) == len(got) and all(map(same, want, got))
+        return len(want) == len(got) and all(map(inside, want, got))
     return bool(want == got)
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a value with `change` made to all that is no list and no table."""
+    if isinstance(value, list):
+        return [mapped(item, change) for item in value]
+    if isinstance(value, dict):
+        return {key: mapped(item, change) for key, item in value.items()}
+    return change(value)
 
 
 def general(value: Any) -> Any:
     """Return a value with a placeholder for each part of its texts that changes."""
-    if isinstance(value, str):
-        return _CHANGING.sub(lambda found: f"<{found.lastgroup}>", value)
-    if isinstance(value, list):
-        return [general(item) for item in value]
-    if isinstance(value, dict):
-        return {key: general(item) for key, item in value.items()}
-    return value
+    return mapped(value, _general)
+
+
+def _general(leaf: Any) -> Any:
+    if not isinstance(leaf, str):
+        return leaf
+    return _CHANGING.sub(lambda found: f"<{found.lastgroup}>", leaf)
 
 
 @lru_cache(maxsize=256)

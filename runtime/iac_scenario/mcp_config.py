@@ -1,6 +1,7 @@
 """Servers from a file in Claude's JSON format, and the variables that configurations may use."""
 
 import json
+import operator
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -98,6 +99,7 @@ def replaced(value: Any, places: Mapping[str, Any]) -> Any:
     """Return a value with `${NAME}` replaced in its texts, for the given names only.
 
     A text that is nothing but `${NAME}` becomes the value itself; within others it stands as text.
+    Where nothing is replaced, the same value comes back.
     """
     if isinstance(value, str):
         if "${" not in value:
@@ -106,7 +108,9 @@ def replaced(value: Any, places: Mapping[str, Any]) -> Any:
             return places.get(whole[1], value)
         return _VARIABLE.sub(lambda found: _shown(places.get(found[1], found[0])), value)
     if isinstance(value, list):
-        return [replaced(item, places) for item in value]
+        items = [replaced(item, places) for item in value]
+        return value if all(map(operator.is_, items, value)) else items
     if isinstance(value, dict):
-        return {key: replaced(item, places) for key, item in value.items()}
+        table = {key: replaced(item, places) for key, item in value.items()}
+        return value if all(map(operator.is_, table.values(), value.values())) else table
     return value

@@ -8,17 +8,23 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 import anyio.abc
 
 from iac_scenario.arguments import misfit, validator_of
-from iac_scenario.counterpart import ClientAnswers, Counterpart, listen, listens, requested
+from iac_scenario.counterpart import (
+    ClientAnswers,
+    Counterpart,
+    is_modern,
+    listen,
+    listens,
+    requested,
+)
 from iac_scenario.errors import CallError, PlayError
-from iac_scenario.mcp_config import replaced
-from iac_scenario.model import ScenarioScript, StdioServer, ToolCall, public
-from iac_scenario.modes import calls_of
+from iac_scenario.model import StdioServer, ToolCall, public
 from iac_scenario.results import NOT_GIVEN, CallResult, failed
 
 if TYPE_CHECKING:
@@ -127,13 +133,6 @@ class ServerConnection:
             await requested(client, "logging/setLevel", params, None)
 
 
-def is_modern(client: "Client") -> bool:
-    """Whether the connection has the protocol without a handshake."""
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
 @asynccontextmanager
 async def _over_http(server: StdioServer) -> AsyncIterator[Any]:
     from mcp.client.streamable_http import streamable_http_client
@@ -190,8 +189,13 @@ class RealMcp:
         self,
         sessions: Mapping[str, ServerConnection],
         timeouts: Mapping[str, int],
+        *,
+        refuses: bool = False,
     ) -> None:
         self._sessions = sessions
+        self._refuses = refuses
+        # What the servers list does not change; a name is looked up several times a call.
+        self._found = cache(self._find)
         self._timeout_ms = timeouts["mcp_timeout_ms"]
         self._late = timeouts["notification_timeout_ms"] / 1000
 
@@ -236,7 +240,7 @@ class RealMcp:
             session, name = self._asked_server(call) if call.request else self._found(call.tool)
             listed = None if call.request else session.tools.get(name)
             note = misfit(listed.validator, call.input) if listed and not call.send_invalid else ""
-            if call.validate and note:
+            if self._refuses and note:
                 return failed(f"{name}: {note}")
             if not isinstance(call.input, dict):
                 raise CallError(f"{name}: the arguments must be a table.")
@@ -251,7 +255,8 @@ class RealMcp:
                 outcome = await self._asked(session, name, call)
             except CallError as error:
                 outcome = failed(str(error))
-        outcome = replace(outcome, note=f"{call.tool}: {note}" if note else "")
+        if note:
+            outcome = replace(outcome, note=f"{call.tool}: {note}")
         return await session.side.heard(call, outcome, self._late)
 
     def clients(self) -> "dict[str, Client]":
@@ -284,7 +289,7 @@ class RealMcp:
             # Its time limit was given to the client; it holds for each round of a call.
             if not call.request:
                 result = await client.call_tool(name, call.input, progress_callback=heard)
-            elif listens(call.request, modern=is_modern(client)):
+            elif listens(client, call.request):
                 await session.streams.start(listen, client, call.input)
                 return CallResult((), structured={})
             else:
@@ -308,7 +313,7 @@ class RealMcp:
             ) from None
         return _outcome(result)
 
-    def _found(self, tool: str) -> tuple[ServerConnection, str]:
+    def _find(self, tool: str) -> tuple[ServerConnection, str]:
         """Return the server and the server's own name of a tool."""
         if not self._sessions:
             raise CallError(f"{tool}: no server is configured; pass --mcp-config.")
@@ -325,7 +330,7 @@ class RealMcp:
         broken = [session for session in self._sessions.values() if session.failure]
         if broken:
             raise CallError(broken[0].unusable())
-        raise CallError(f"{tool}: no server has a tool of that name.")
+        raise CallError(f"{tool}: no server has a tool with that name.")
 
     def _qualified(self, tool: str) -> tuple[ServerConnection, str]:
         fitting = [
@@ -333,7 +338,7 @@ class RealMcp:
         ]
         if not fitting:
             known = ", ".join(self._sessions)
-            raise CallError(f"{tool}: no server of that name. Servers: {known}.")
+            raise CallError(f"{tool}: no server has that name. Servers: {known}.")
         # Of two servers a and a__b, the longer name is meant.
         session = max(fitting, key=lambda found: len(found.prefix))
         name = tool.removeprefix(session.prefix)
@@ -361,18 +366,6 @@ def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
     )
 
 
-def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> ClientAnswers:
-    """Return how a scenario meets its servers."""
-    return ClientAnswers(
-        scenario.execution.protocol,
-        scenario.elicitations,
-        scenario.sampling,
-        tuple(replaced(list(scenario.roots), places)),
-        scenario.execution.log_level,
-        samples=any(call.sampling for call in calls_of(scenario)),
-    )
-
-
 @asynccontextmanager
 async def connected(
     servers: Mapping[str, StdioServer],
@@ -390,7 +383,7 @@ async def connected(
             for session in sessions.values():
                 await session.ready.wait()
             try:
-                yield RealMcp(sessions, timeouts)
+                yield RealMcp(sessions, timeouts, refuses=answering.refuses)
             finally:
                 for session in sessions.values():
                     session.stop()

@@ -1,12 +1,15 @@
 """The mock tools of a scenario as a server of MCP, over stdio or Streamable HTTP."""
 
 import json
-from collections.abc import Iterable, Mapping
+import os
+import socket
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from iac_scenario.arguments import validator_of
+from iac_scenario.arguments import misfit, validator_of
+from iac_scenario.errors import PlayError
 from iac_scenario.events import as_result
 from iac_scenario.likeness import like
 from iac_scenario.model import ScenarioScript, ToolCall, ToolSetting
@@ -14,7 +17,6 @@ from iac_scenario.modes import calls_of
 from iac_scenario.results import NOT_GIVEN, CallResult, failed, given
 
 if TYPE_CHECKING:
-    import mcp_types
     from mcp.server.lowlevel import Server
 
 _PREFIX: Final = "mcp__"
@@ -37,7 +39,7 @@ class MockTools:
         """Return what the file gives; the last of several equal calls goes on answering."""
         setting = self.settings.get(tool)
         if setting is None:
-            return failed(f"{tool}: the scenario has no tool of that name.")
+            return failed(f"{tool}: the scenario has no tool with that name.")
         if setting.error is not None:
             return failed(setting.error)
         if setting.result is not None:
@@ -54,7 +56,7 @@ class MockTools:
         if call.error is not None:
             return failed(call.error)
         if call.result is None:
-            return failed(f"The scenario gives no result for this call of {tool}.")
+            return failed(f"The scenario has no result for this call of {tool}.")
         return given(call.result)
 
 
@@ -74,39 +76,34 @@ def server_of(scenario: ScenarioScript, name: str | None) -> "Server[Any]":
     tools = MockTools(scenario, name)
 
     async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=list(_listed(tools.settings.items())))
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=name,
+                    description=setting.description,
+                    input_schema=dict(setting.input_schema or _ANY),
+                )
+                for name, setting in tools.settings.items()
+            ]
+        )
 
     async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         arguments = params.arguments or {}
         schema = tools.settings.get(params.name, ToolSetting()).input_schema
-        if schema is not None:
-            validator = validator_of(json.dumps(schema))
-            for error in validator.iter_errors(arguments):
-                return _sent(failed(f"{params.name}: {error.json_path}: {error.message}"))
-        return _sent(tools.answer(params.name, arguments))
+        if schema is not None and (said := misfit(validator_of(json.dumps(schema)), arguments)):
+            result = failed(f"{params.name}: {said}")
+        else:
+            result = tools.answer(params.name, arguments)
+        structured = None if result.structured is NOT_GIVEN else result.structured
+        return types.CallToolResult.model_validate(
+            {
+                "content": list(result.content),
+                "isError": result.is_error,
+                "structuredContent": structured,
+            }
+        )
 
     return Server(name or scenario.name, version="1", on_list_tools=listed, on_call_tool=called)
-
-
-def _listed(settings: Iterable[tuple[str, ToolSetting]]) -> "Iterable[mcp_types.Tool]":
-    from mcp_types import Tool
-
-    for name, setting in settings:
-        schema = dict(setting.input_schema or _ANY)
-        yield Tool(name=name, description=setting.description, input_schema=schema)
-
-
-def _sent(result: CallResult) -> "mcp_types.CallToolResult":
-    from mcp_types import CallToolResult
-
-    structured = None if result.structured is NOT_GIVEN else result.structured
-    return CallToolResult.model_validate(
-        {
-            "content": list(result.content),
-            "isError": result.is_error,
-            "structuredContent": structured,
-        }
-    )
 
 
 def serve(scenario: ScenarioScript, name: str | None, port: int | None) -> None:
@@ -128,5 +125,9 @@ async def _over_stdio(server: "Server[Any]") -> None:
 async def _over_http(server: "Server[Any]", port: int) -> None:
     import uvicorn
 
-    app = server.streamable_http_app()
-    await uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="warning")).serve()
+    try:
+        listener = socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise PlayError(f"--port {port}: {os.strerror(error.errno or 0)}.") from None
+    config = uvicorn.Config(server.streamable_http_app(), log_level="warning")
+    await uvicorn.Server(config).serve([listener])

@@ -1,7 +1,7 @@
 """A scenario as values: what the reader makes of a file and everything else reads."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -63,8 +63,8 @@ class Sampled:
 class ToolCall:
     """A call that the assistant makes; `result` is None where the file gives none.
 
-    With `validate`, arguments that do not fit are refused here; `send_invalid` sends any unnoted.
-    With `request` it is that request of the protocol instead, and `tool` names it too.
+    `send_invalid` sends arguments that do not fit without a note. With `request` it is that request
+    of the protocol instead, and `tool` names it too.
     """
 
     tool: str
@@ -81,7 +81,6 @@ class ToolCall:
     server: str = ""
     approve: bool | None = None
     send_invalid: bool = False
-    validate: bool = False
     allowed: frozenset[str] = frozenset()
     line: int = 0
 
@@ -220,11 +219,14 @@ class ScenarioScript:
 
 
 class LoadedScenario(NamedTuple):
-    """A scenario, what is to be said about its file, a line each, and where it holds secrets."""
+    """A scenario, what is to be said about its file, a line each, and where it holds secrets.
+
+    Secrets are looked for when somebody asks.
+    """
 
     scenario: ScenarioScript
     warnings: tuple[str, ...]
-    secrets: tuple[str, ...] = ()
+    secrets: Iterator[str]
 
 
 def public(name: str) -> str:

@@ -22,11 +22,12 @@ from urllib.parse import urlsplit
 
 from iac_scenario.conversation import Conversation, call_id
 from iac_scenario.errors import PlayError
-from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, told
+from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, Violation, told
 from iac_scenario.mcp_config import replaced
 from iac_scenario.model import InjectedFailure, ScenarioScript, ScriptedReply, ToolCall
 from iac_scenario.results import captured, lost, misses, placed
-from iac_scenario.wire import FORMS, STATUS, Ask, Form, Spoken
+from iac_scenario.verdict import Verdict
+from iac_scenario.wire import FORMS, Ask, Form, Spoken
 
 _LARGEST: Final = 64_000_000
 """Bytes of a request."""
@@ -70,6 +71,7 @@ class ScriptedModel:
         self._scenario = scenario
         self._take = take
         self._conversation = Conversation(scenario)
+        self._verdict = Verdict(scenario)
         self._lock = threading.Lock()
         self._places: dict[str, Any] = {"SCENARIO_DIR": str(scenario.path.parent.resolve())}
         self._open: dict[str, tuple[ToolCall, ScriptedReply]] = {}
@@ -87,6 +89,8 @@ class ScriptedModel:
                 return self._said(ask, reply, None)
             self._prompt, self._prompts, self._calls = ask.prompt, self._prompts + 1, 0
             step = self._conversation.step(ask.prompt)
+            if not step.matched:
+                self._tell(self._verdict.unmatched(ask.prompt, self._prompts))
             return self._said(ask, step.reply, step.failure)
 
     def _judged(self, key: str, result: Any) -> ScriptedReply | None:
@@ -100,7 +104,16 @@ class ScriptedModel:
         missed = misses(placed(call.expect, self._places), result) + lost(call, kept, result)
         checks = len(call.expect) + len(call.capture)
         self._take(Answered(named, call.tool, result, tuple(missed), checks))
+        self._tell(self._verdict.answered(call, result, scripted=False))
         return reply
+
+    def end(self) -> None:
+        """Judge what no request has asked for."""
+        self._tell(self._verdict.ended(self._conversation))
+
+    def _tell(self, found: Iterator[Violation]) -> None:
+        for violation in found:
+            self._take(violation)
 
     def _said(self, ask: Ask, reply: ScriptedReply, failure: InjectedFailure | None) -> _Due:
         identity = self._scenario.identity
@@ -192,12 +205,12 @@ class _Handler(BaseHTTPRequestHandler):
         facts = {} if failure is None else failure.facts
         if self._is_gone(pause + facts.get("after_ms", 0)):
             return
-        if failure is not None and kind in STATUS:
-            status, said = STATUS[failure.kind], told(failure)
+        said = None if failure is None else told(failure)
+        if said is not None and said.status is not None:
             headers = {}
             if kind == "rate_limit":
                 headers["retry-after"] = str(facts.get("retry_after", 60))
-            self._json(status, form.error(status, said.kind, said.message), headers)
+            self._json(said.status, form.error(said.status, *said[:2]), headers)
         elif kind in ("network_unreachable", "connection_timeout"):
             self._break()
         elif kind == "malformed_json":
@@ -297,8 +310,14 @@ def run_client(command: Sequence[str], url: str) -> int:
 def serving(
     scenario: ScenarioScript, take: Callable[[Event], None], port: int = 0
 ) -> Iterator[str]:
-    """Serve the scenario's model on 127.0.0.1 and yield its address. Raises OSError."""
-    server = _Server(("127.0.0.1", port), _Handler)
+    """Serve the scenario's model on 127.0.0.1 and yield its address; judge the whole at the end.
+
+    Raises PlayError for a port that cannot be had.
+    """
+    try:
+        server = _Server(("127.0.0.1", port), _Handler)
+    except OSError as error:
+        raise PlayError(f"--port {port}: {error.strerror}.") from None
     server.model = ScriptedModel(scenario, take)
     server.names = (scenario.identity.model,)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
@@ -309,3 +328,4 @@ def serving(
         server.shutdown()
         thread.join()
         server.server_close()
+    server.model.end()

@@ -27,9 +27,14 @@ def replies_of(scenario: ScenarioScript) -> Iterator[ScriptedReply]:
     firsts = [scenario.default, *(rule.reply for rule in scenario.rules)]
     firsts += [turn.reply for rule in scenario.rules for turn in rule.turns]
     for reply in firsts:
-        while reply is not None:
-            yield reply
-            reply = reply.then
+        yield from followed(reply)
+
+
+def followed(reply: ScriptedReply | None) -> Iterator[ScriptedReply]:
+    """Yield a reply and what is said after each result."""
+    while reply is not None:
+        yield reply
+        reply = reply.then
 
 
 def calls_of(scenario: ScenarioScript) -> Iterator[ToolCall]:

@@ -14,16 +14,12 @@ from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Sai
 from iac_scenario.model import ScenarioScript
 from iac_scenario.modes import calls_of
 from iac_scenario.results import shown
-from iac_scenario.wire import STATUS, Spoken, message
+from iac_scenario.wire import Spoken, message
 
 # One for all lines: json.dumps would make one for each.
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 _MODES: Final = {
     "accept-edits": "acceptEdits", "bypass-permissions": "bypassPermissions", "dont-ask": "dontAsk",
-}  # fmt: skip
-_ERRORS: Final = {
-    "authentication_error": "authentication_failed", "billing_error": "billing_error",
-    "rate_limit_error": "rate_limit", "api_error": "server_error",
 }  # fmt: skip
 
 
@@ -47,8 +43,7 @@ class Text:
         if isinstance(event, Said) and event.text:
             yield event.text
         elif isinstance(event, Answered) and event.outcome.executed:
-            text = event.outcome.text or _shown_blocks(event)
-            if text:
+            if text := answer_text(event):
                 yield f"Error: {text}" if event.outcome.is_error else text
         elif isinstance(event, ReplyFailed):
             yield from _partial(event)
@@ -61,7 +56,8 @@ class Stream:
     def __init__(self, scenario: ScenarioScript) -> None:
         self._scenario = scenario
         self._session = scenario.identity.session_id
-        self._space = uuid.UUID(self._session)
+        # The session's id with last digits that count.
+        self._space = str(uuid.UUID(self._session))[:24]
         self._lines = self._messages = 0
         self._begin()
 
@@ -102,7 +98,7 @@ class Stream:
 
     def _message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         self._lines += 1
-        own = str(uuid.uuid5(self._space, str(self._lines)))
+        own = f"{self._space}{self._lines:012x}"
         return {"type": kind, **fields, "session_id": self._session, "uuid": own}
 
     def _init(self) -> dict[str, Any]:
@@ -134,7 +130,7 @@ class Stream:
         said["stop_reason"] = None
         fields: dict[str, Any] = {"message": said, "parent_tool_use_id": None}
         if self._failure is not None:
-            fields["error"] = _ERRORS.get(self._failure.told.kind, "unknown")
+            fields["error"] = self._failure.told.word
         return self._message("assistant", fields)
 
     def _answered(self, event: Answered) -> Iterator[dict[str, Any]]:
@@ -162,7 +158,7 @@ class Stream:
         found: dict[str, Any] = {
             "subtype": "success",
             "is_error": failure is not None,
-            "api_error_status": None if failure is None else STATUS.get(failure.failure.kind),
+            "api_error_status": failure and failure.told.status,
             "duration_ms": event.duration_ms,
             "duration_api_ms": event.duration_ms,
             "num_turns": max(len(self._texts), 1),
@@ -186,8 +182,7 @@ class Json(Stream):
 
 def _said(event: ReplyFailed) -> str:
     """Return what the client says of a failure, after what had arrived."""
-    status = STATUS.get(event.failure.kind)
-    code = f"{status} " if status else ""
+    code = f"{event.told.status} " if event.told.status else ""
     return "\n".join((*_partial(event), f"API Error: {code}{event.told.message}"))
 
 
@@ -213,9 +208,10 @@ def _partial(event: ReplyFailed) -> Iterator[str]:
             yield event.failure.facts[key]
 
 
-def _shown_blocks(event: Answered) -> str:
-    blocks = (block for block in event.outcome.content if block.get("type") != "text")
-    return "\n".join(map(shown, blocks))
+def answer_text(event: Answered) -> str:
+    """Return the text of a result, else its other blocks, shortened."""
+    others = (block for block in event.outcome.content if block.get("type") != "text")
+    return event.outcome.text or "\n".join(map(shown, others))
 
 
 FORMATS: Final[Mapping[str, Callable[[ScenarioScript], Text | Stream]]] = {

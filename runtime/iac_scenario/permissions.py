@@ -24,7 +24,6 @@ from iac_scenario.command_line import (
     MOVERS,
     CommandWord,
     UnclearLineError,
-    commands_of,
     only_reads,
     seen_in,
     suspects,
@@ -116,7 +115,7 @@ def decide(
 def rule_fault(rule: str) -> str | None:
     """Return what is wrong with a rule, or None."""
     if _RULE.fullmatch(rule.strip()) is None:
-        return f"{rule!r} is no rule; write Tool, Tool(specifier) or mcp__server__tool."
+        return f"{rule!r} is not a rule; write Tool, Tool(specifier) or mcp__server__tool."
     return None
 
 
@@ -127,7 +126,7 @@ def _by_mode(request: PermissionRequest, permissions: PermissionRules) -> Permis
     if request.reads:
         return PermissionDecision("allow", "it only reads")
     if mode == "plan" and request.tool == "ExitPlanMode":
-        return _asking(permissions, "a plan wants to be approved")
+        return _asking(permissions, "a plan requires approval")
     if mode == "plan":
         return PermissionDecision("deny", "in the mode plan nothing is changed")
     moves = request.tool == "Bash" and _stays_inside(request, MOVERS)
@@ -138,14 +137,16 @@ def _by_mode(request: PermissionRequest, permissions: PermissionRules) -> Permis
 
 def _asking(permissions: PermissionRules, reason: str) -> PermissionDecision:
     if permissions.mode == "dont-ask":
-        return PermissionDecision("deny", f"{reason}, and the mode dont-ask does not ask")
+        return PermissionDecision("deny", f"{reason}, and the mode dont-ask denies it")
     return PermissionDecision("ask", reason)
 
 
 def _unclear(request: PermissionRequest) -> str:
     """Return what hides the commands of a line of Bash, if anything does."""
+    if request.tool != "Bash":
+        return ""
     try:
-        commands_of(str(request.input.get("command", "")) if request.tool == "Bash" else "")
+        seen_in(str(request.input.get("command", "")))
     except UnclearLineError as unclear:
         return str(unclear)
     return ""

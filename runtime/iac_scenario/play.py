@@ -192,7 +192,8 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
         real = None
         if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
             # The SDK takes half a second to import; no other mode needs it.
-            from iac_scenario.mcp_servers import answering, connected
+            from iac_scenario.counterpart import answering
+            from iac_scenario.mcp_servers import connected
 
             servers = _servers(scenario, settings, places)
             real = await stack.enter_async_context(

@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--scenario` and the options of a run that a test may need."""
     group = parser.getgroup("scenario", "scenarios of iac-scenario")
     group.addoption("--scenario", action="append", default=[], metavar="PATH", help="Play these.")
-    group.addoption("--scenario-mode", default=None, help="The mode, over that of the files.")
+    group.addoption("--scenario-mode", default=None, help="The mode; overrides the files.")
     group.addoption("--scenario-mcp-config", default=None, help="Servers for all scenarios.")
     group.addoption("--scenario-report", default=None, help="Write a page with the timelines.")
 
@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     for path in paths:
         if not Path(path).exists():
-            raise pytest.UsageError(f"--scenario {path}: there is no such file or folder.")
+            raise pytest.UsageError(f"--scenario {path}: this file or folder does not exist.")
     named = config.args_source == pytest.Config.ArgsSource.ARGS
     config.args = [*(config.args if named else ()), *paths]
 
@@ -106,7 +106,7 @@ class ScenarioItem(pytest.Item):
         prompts = prompts_of(loaded.scenario)
         if prompts is None:
             raise ScenarioFailedError(
-                f"{self.path.name}: give `prompts`: its patterns do not say them."
+                f"{self.path.name}: add `prompts`: the patterns do not give them."
             )
         config = self.config.getoption("--scenario-mcp-config")
         settings = PlaySettings(

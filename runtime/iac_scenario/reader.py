@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from iac_base.files import IrregularFileError, TooLargeError, read_bounded
 from iac_base.positions import Document, TextError, read_json, read_toml
 from iac_base.positions import Path as Where
 from iac_base.secrets import without_secrets
@@ -61,7 +62,7 @@ def included(
 def _content(value: dict[str, Any], folder: Path) -> Any:
     name = value["$file"]
     if len(value) > 1 or not isinstance(name, str):
-        raise ValueError("is a path, and the only key of its table.")
+        raise ValueError("must be a path, and the only key of its table.")
     path = Path(folder, name).resolve()
     if not Path(name).is_absolute() and not path.is_relative_to(folder.resolve()):
         raise ValueError(f"{name} is outside the scenario's folder; write its absolute path.")
@@ -75,13 +76,12 @@ def _content(value: dict[str, Any], folder: Path) -> Any:
 
 
 def _bounded(path: Path, told: str = "") -> bytes:
-    if not path.is_file():
-        raise ValueError(f"{told}there is no such file.")
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise ValueError(f"{told}has more than {LARGEST:,} bytes.")
-    return data
+    try:
+        return read_bounded(path, LARGEST)[0]
+    except (FileNotFoundError, NotADirectoryError, IrregularFileError):
+        raise ValueError(f"{told}there is no such file.") from None
+    except TooLargeError:
+        raise ValueError(f"{told}has more than {LARGEST:,} bytes.") from None
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -115,11 +115,11 @@ def load(path: Path) -> LoadedScenario:
     scenario = build(document, path, _identity(document, path), parsed)
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
     said = "holds what looks like a secret; write `${NAME}` and set the variable."
-    secrets = [
+    secrets = (
         str(Problem(path.name, parsed.line(where), dotted(where), said))
         for where in secrets_in(parsed.value)
-    ]
-    return LoadedScenario(scenario, tuple(warnings), tuple(secrets))
+    )
+    return LoadedScenario(scenario, tuple(warnings), secrets)
 
 
 def secrets_in(value: Any, where: Where = ()) -> Iterator[Where]:
@@ -221,17 +221,17 @@ def _sense(key: str, value: Any) -> str | None:
         try:
             uuid.UUID(value)
         except ValueError:
-            return f"{value!r} is no UUID."
+            return f"{value!r} is not a UUID."
     if key == "launch_timestamp" and isinstance(value, str):
         try:
             aware = datetime.fromisoformat(value).tzinfo is not None
         except ValueError:
             aware = False
         if not aware:
-            return f"{value!r} is no time with an offset; write it as {_EPOCH}."
+            return f"{value!r} is not a time with an offset; write it like {_EPOCH}."
     if key in _RULES and isinstance(value, list):
         # A rule that says nothing would deny nothing either.
         return next(filter(None, map(rule_fault, value)), None)
     if key == "working_directory" and isinstance(value, str) and not value.startswith("/"):
-        return f"{value!r} is no absolute path."
+        return f"{value!r} is not an absolute path."
     return None

@@ -20,6 +20,7 @@ from typing import IO, Any, Final, Literal
 from iac_base.files import write_whole
 from iac_base.secrets import secrets_of
 from iac_scenario.errors import PlayError
+from iac_scenario.likeness import mapped
 from iac_scenario.mcp_config import read_config, remote_servers
 from iac_scenario.model import StdioServer
 from iac_scenario.recording import Recorded, document, recorded
@@ -186,18 +187,8 @@ def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: 
     return len(calls)
 
 
-def _as_toml(table: Mapping[str, Any]) -> str:
+def _as_toml(table: dict[str, Any]) -> str:
     import tomlkit
 
-    return tomlkit.dumps(_without_null(table))
-
-
-def _without_null(value: Any) -> Any:
-    """Return a value with `{ "$json" = "null" }` for null, which TOML has not."""
-    if value is None:
-        return {"$json": "null"}
-    if isinstance(value, list):
-        return [_without_null(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _without_null(item) for key, item in value.items()}
-    return value
+    # TOML has no null.
+    return tomlkit.dumps(mapped(table, lambda leaf: {"$json": "null"} if leaf is None else leaf))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from iac_base.secrets import REDACTED, secrets_in, without_secrets
-from iac_scenario.likeness import general
+from iac_scenario.likeness import general, mapped
 from iac_scenario.model import StdioServer, public
 
 PROMPT: Final = "replay"
@@ -182,7 +182,7 @@ def _call(
         made: dict[str | int, str] = {leaf: "<any>" for _, leaf in captured.values()}
         want = value if not call.is_error and not isinstance(value, str) else text
         want = _replaced(want, names, made)
-        want = general(_any_for_secrets(want))
+        want = general(mapped(want, _any_for_secrets))
         exact = want in (text, value)
         table["expect"]["equals" if exact else "like"] = want
     if captured:
@@ -192,14 +192,8 @@ def _call(
     return table
 
 
-def _any_for_secrets(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.replace(REDACTED, "<any>")
-    if isinstance(value, list):
-        return [_any_for_secrets(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _any_for_secrets(item) for key, item in value.items()}
-    return value
+def _any_for_secrets(leaf: Any) -> Any:
+    return leaf.replace(REDACTED, "<any>") if isinstance(leaf, str) else leaf
 
 
 def _replaced(
@@ -207,19 +201,19 @@ def _replaced(
 ) -> Any:
     """Return a value with `${NAME}` for what was captured, and a placeholder for what is now."""
     stand_ins = {**{leaf: f"${{{name}}}" for leaf, name in names.items()}, **(made or {})}
-    if isinstance(value, list):
-        return [_replaced(item, names, made) for item in value]
-    if isinstance(value, dict):
-        return {key: _replaced(item, names, made) for key, item in value.items()}
-    if isinstance(value, bool) or not isinstance(value, str | int):
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            return value
+        if value in stand_ins:
+            return stand_ins[value]
+        if isinstance(value, str):
+            for leaf, stand_in in stand_ins.items():
+                if isinstance(leaf, str) and len(leaf) >= _SHORTEST:
+                    value = value.replace(leaf, stand_in)
         return value
-    if value in stand_ins:
-        return stand_ins[value]
-    if isinstance(value, str):
-        for leaf, stand_in in stand_ins.items():
-            if isinstance(leaf, str) and len(leaf) >= _SHORTEST:
-                value = value.replace(leaf, stand_in)
-    return value
+
+    return mapped(value, replaced)
 
 
 def _made(value: Any, later: Collection[Any]) -> Iterator[tuple[str, str | int]]:

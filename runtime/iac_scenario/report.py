@@ -4,44 +4,26 @@ import time
 from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Final, NamedTuple
 from xml.etree import ElementTree
 
 from iac_base.files import write_whole
 from iac_scenario.events import Answered, Called, Ended, Event, Noted, ReplyFailed, Said, Violation
 from iac_scenario.model import ScenarioScript
-from iac_scenario.output import missed
+from iac_scenario.output import answer_text, missed
 from iac_scenario.results import shown
 
-_PAGE: Final = """\
-<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Scenarios</title>
-<style>
-body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto }}
-h2 {{ margin: 2.5rem 0 .5rem }} h2 b {{ font-weight: normal; color: #666 }}
-ol {{ list-style: none; margin: 0; padding: 0; border-left: 3px solid #ddd }}
-li {{ display: grid; grid-template-columns: 5.5rem 6rem 1fr; gap: .6rem; padding: .25rem .6rem }}
-li time, li span {{ color: #666; font-variant-numeric: tabular-nums }}
-li time {{ text-align: right }}
-li pre {{ margin: 0; white-space: pre-wrap; overflow-wrap: anywhere }}
-li pre {{ font: 13px/1.45 ui-monospace, monospace }}
-.prompt {{ background: #eef4ff; font-weight: 600 }} .failed {{ background: #ffecec }}
-.failed span, .bad {{ color: #b00020 }} .good {{ color: #14732f }}
-@media (prefers-color-scheme: dark) {{ body {{ background: #16181c; color: #e4e4e4 }}
-  .prompt {{ background: #1e2a40 }} .failed {{ background: #40191e }} ol {{ border-color: #444 }} }}
-</style></head><body>
-<h1>{title}</h1>
-{conversations}
-</body></html>
-"""
+_PAGE: Final = Path(__file__).with_suffix(".html")
 
 
 class TimelineRow(NamedTuple):
-    """A line of a timeline: seconds since the start, what it is, its text."""
+    """A line of a timeline: seconds since the start, what it is, its text, of which tool."""
 
     at: float
     kind: str
     text: str
+    tool: str = ""
 
 
 class Recorder:
@@ -84,19 +66,23 @@ def write_report(path: Path, records: Iterable[Recorder]) -> None:
 def page(records: Iterable[Recorder]) -> str:
     """Return an HTML page with a timeline of each conversation."""
     found = list(records)
-    failed = sum(bool(record.failures) for record in found)
-    title = f"{len(found) - failed} passed, {failed} failed"
-    return _PAGE.format(title=title, conversations="\n".join(map(_conversation, found)))
+    failed = [at for at, record in enumerate(found) if record.failures]
+    links = ", ".join(f'<a href="#{at}">{escape(found[at].name)}</a>' for at in failed)
+    return Template(_PAGE.read_text(encoding="utf-8")).substitute(
+        title=f"{len(found) - len(failed)} passed, {len(failed)} failed",
+        failed=f'<p class="bad">Failed: {links}</p>' if links else "",
+        conversations="\n".join(_conversation(at, record) for at, record in enumerate(found)),
+    )
 
 
-def _conversation(record: Recorder) -> str:
+def _conversation(at: int, record: Recorder) -> str:
     word = '<b class="bad">failed</b>' if record.failures else '<b class="good">passed</b>'
     rows = "\n".join(
         f'<li class="{row.kind}"><time>{row.at * 1000:,.0f} ms</time><span>{row.kind}</span>'
-        f"<pre>{escape(row.text)}</pre></li>"
+        f"<pre>{row.tool and f'<i>{escape(row.tool)}</i>'}{escape(row.text)}</pre></li>"
         for row in _rows(record)
     )
-    head = f"<h2>{escape(record.name)} {word}</h2>\n<p>{escape(str(record.path))}</p>"
+    head = f'<h2 id="{at}">{escape(record.name)} {word}</h2>\n<p>{escape(str(record.path))}</p>'
     return f"{head}\n<ol>\n{rows}\n</ol>"
 
 
@@ -109,11 +95,10 @@ def _rows(record: Recorder) -> Iterator[TimelineRow]:
                 case Said() if event.text:
                     yield TimelineRow(at, "says", event.text)
                 case Called():
-                    yield TimelineRow(at, "calls", f"{event.tool} {shown(event.input)}")
+                    yield TimelineRow(at, "calls", f" {shown(event.input)}", event.tool)
                 case Answered() if event.outcome.executed:
-                    yield TimelineRow(
-                        at, "error" if event.outcome.is_error else "result", event.outcome.text
-                    )
+                    kind = "error" if event.outcome.is_error else "result"
+                    yield TimelineRow(at, kind, f"\n{answer_text(event)}", event.tool)
                 case ReplyFailed():
                     yield TimelineRow(at, "error", event.told.message)
                 case Noted():

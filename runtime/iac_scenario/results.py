@@ -129,12 +129,10 @@ def lost(call: ToolCall, kept: Mapping[str, Any], outcome: CallResult) -> list[M
 
 def placed(checks: Sequence[Expectation], places: Mapping[str, Any]) -> tuple[Expectation, ...]:
     """Return expectations with `${NAME}` replaced in what they want."""
+    wanted = [(placed if check.kind == "not" else replaced)(check.want, places) for check in checks]
     return tuple(
-        replace(
-            check,
-            want=(placed if check.kind == "not" else replaced)(check.want, places),
-        )
-        for check in checks
+        check if want is check.want else replace(check, want=want)
+        for check, want in zip(checks, wanted, strict=True)
     )
 
 
@@ -147,7 +145,7 @@ def _schema_fault(want: object) -> str | None:
     try:
         Draft202012Validator.check_schema(want)
     except SchemaError as error:
-        return f"is no JSON schema: {error.message}."
+        return f"is not a JSON schema: {error.message}."
     return None
 
 
@@ -177,7 +175,7 @@ def fault(kind: str, want: Any) -> str | None:
             except ValueError as error:
                 return f"{path!r} {error}"
             except jsonpath.JSONPathError as error:
-                return f"{path!r} is no JSONPath: {str(error).splitlines()[0]}."
+                return f"{path!r} is not a JSONPath: {str(error).splitlines()[0]}."
     return None
 
 
@@ -196,21 +194,23 @@ def _equals(want: Any, outcome: CallResult) -> Told | None:
     return shown(want), shown(outcome.text if isinstance(want, str) else outcome.value)
 
 
-def _contains(want: str | list[str], outcome: CallResult) -> Told | None:
+def _all_in(want: str | list[str], outcome: CallResult, has: Callable[[str], bool]) -> Told | None:
     texts = [want] if isinstance(want, str) else want
-    missing = [text for text in texts if text not in outcome.text]
+    missing = [text for text in texts if not has(text)]
     return (shown(missing[0]), shown(outcome.text)) if missing else None
+
+
+def _contains(want: str | list[str], outcome: CallResult) -> Told | None:
+    return _all_in(want, outcome, lambda text: text in outcome.text)
+
+
+def _matches(want: str | list[str], outcome: CallResult) -> Told | None:
+    return _all_in(want, outcome, lambda text: found_in(text, outcome.text) is not None)
 
 
 def _like(want: Any, outcome: CallResult) -> Told | None:
     got = outcome.text if isinstance(want, str) else outcome.value
     return None if like(want, got) else (shown(want), shown(got))
-
-
-def _matches(want: str | list[str], outcome: CallResult) -> Told | None:
-    texts = [want] if isinstance(want, str) else want
-    missing = [text for text in texts if found_in(text, outcome.text) is None]
-    return (shown(missing[0]), shown(outcome.text)) if missing else None
 
 
 def _content_types(want: list[str], outcome: CallResult) -> Told | None:

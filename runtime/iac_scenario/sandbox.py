@@ -6,7 +6,7 @@ descriptor. Exchanging a folder for a link in between gains nothing. Files are r
 changed in place, so a hard link to a file elsewhere is not written through.
 """
 
-# ruff: noqa: PTH100, PTH208
+# ruff: noqa: PTH100
 # Descriptors are the point here; pathlib takes none.
 
 import errno
@@ -37,10 +37,7 @@ _PRIVATE: Final = frozenset(("var", "tmp", "etc"))
 LARGEST: Final = 10_000_000
 """Bytes of one file that is read or written."""
 _NEVER: Final = "is never written: it can run or open things."
-_DEEPEST: Final = 64
 _MOST_GUARDED: Final = 500
-_MOST: Final = 100_000
-"""Entries that one walk visits."""
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: a pipe in the place of a file must not hold the run up.
@@ -61,7 +58,7 @@ def parts_of(path: str, roots: tuple[str, ...]) -> Parts:
     if not text:
         raise CallError("the path is empty.")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        raise CallError(f"{path!r} has characters that no path here may have.")
+        raise CallError(f"{path!r} has characters that a path cannot have.")
     if len(os.fsencode(text)) > _LONGEST_PATH:
         raise CallError(f"the path has more than {_LONGEST_PATH:,} bytes.")
     found: list[str] = []
@@ -109,7 +106,7 @@ def _from_url(path: str) -> str:
     try:
         url = urlsplit(path)
     except ValueError:
-        raise CallError(f"{path!r} is no file URL.") from None
+        raise CallError(f"{path!r} is not a file URL.") from None
     if url.netloc not in ("", "localhost") or not url.path.startswith("/"):
         raise CallError(f"{path} names another machine.")
     return unquote(url.path, errors="surrogateescape")
@@ -160,7 +157,7 @@ class Sandbox:
             handle = os.open(name, _READ, dir_fd=folder)
             try:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
-                    raise CallError(f"{self.shown(parts)} is no regular file.")
+                    raise CallError(f"{self.shown(parts)} is not a regular file.")
             except BaseException:
                 os.close(handle)
                 raise
@@ -186,7 +183,7 @@ class Sandbox:
             with suppress(FileNotFoundError):
                 old = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if not stat.S_ISREG(old.st_mode):
-                    raise CallError(f"{self.shown(parts)} is no regular file.")
+                    raise CallError(f"{self.shown(parts)} is not a regular file.")
                 mode = stat.S_IMODE(old.st_mode) & 0o777
             draft = f".{secrets.token_hex(8)}.draft"
             handle = os.open(draft, _MAKE, mode, dir_fd=folder)
@@ -198,28 +195,6 @@ class Sandbox:
                 with suppress(OSError):
                     os.unlink(draft, dir_fd=folder)
                 raise
-
-    def walk(self, parts: Parts) -> Iterator[tuple[Parts, str]]:
-        """Yield all below a folder with its kind, by name, each folder before what it holds."""
-        pending = self._listed(parts)
-        visited = 0
-        while pending:
-            here, kind = pending.pop()
-            visited += 1
-            if visited > _MOST or len(here) > _DEEPEST:
-                raise CallError(f"{self.shown(parts)} holds too much to walk through.")
-            yield here, kind
-            if kind == "folder":
-                pending += self._listed(here)
-
-    def _listed(self, parts: Parts) -> list[tuple[Parts, str]]:
-        """Return what a folder holds, the last name first."""
-        found = []
-        with self._told(parts), self._folder(parts) as folder:
-            for name in sorted(os.listdir(folder), reverse=True):
-                with suppress(FileNotFoundError):
-                    found.append(((*parts, name), _kind(folder, name)))
-        return found
 
     def protected(self) -> dict[Parts, int]:
         """Return where protected files and folders stand, and their inodes; none inside others.

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from iac_scenario.model import MODES, PERMISSION_MODES
-from iac_scenario.timeouts import TIMEOUTS
 
 ROOT: Final = "scenario"
 """The table that a file as a whole is."""
@@ -41,9 +40,6 @@ def _read_tables() -> Iterator[tuple[str, Table]]:
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     for name, table in tomllib.loads(text).items():
         fields: dict[str, Field] = {}
-        if name == "timeouts":
-            for key, timeout in TIMEOUTS.items():
-                fields[key] = Field(("integer",), timeout.doc, str(timeout.default))
         for key, row in table["fields"].items():
             kind = row.pop("type")
             known = modes.get(kind.removeprefix("one of "))

@@ -18,14 +18,6 @@ from iac_scenario.events import Answered, Called, Event, ReplyFailed, Said
 from iac_scenario.model import PermissionMode, SessionIdentity
 from iac_scenario.results import CallResult, failed, textual
 
-_ERRORS: Final = {
-    "network_unreachable": "unknown",
-    "connection_timeout": "unknown",
-    "auth_error": "authentication_failed",
-    "rate_limit": "rate_limit",
-    "out_of_credits": "billing_error",
-    "partial_response": "",
-}
 _PLAN_WORDS: Final = (
     "amber brisk calm deft eager fair glad keen".split(),
     "baking drawing finding giving humming joining leading making".split(),
@@ -113,9 +105,10 @@ class ScenarioSession:
                 self._record(
                     "user", message={"role": "user", "content": content}, toolUseResult=value
                 )
-            case ReplyFailed() if event.failure.kind in _ERRORS:
+            case ReplyFailed() if event.failure.kind not in ("malformed_json", "tool_error"):
                 block = {"type": "text", "text": f"API Error: {event.told.message}"}
-                self._assistant(block, error=_ERRORS[event.failure.kind])
+                partial = event.failure.kind == "partial_response"
+                self._assistant(block, error="" if partial else event.told.word)
 
     def _assistant(self, block: dict[str, Any], error: str | None = None) -> None:
         usage = {"input_tokens": 0, "output_tokens": 0}

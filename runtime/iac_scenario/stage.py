@@ -26,6 +26,7 @@ from iac_scenario.executors import Disabled, Mock, ToolExecutor
 from iac_scenario.hooks import Hooks
 from iac_scenario.mcp_config import replaced
 from iac_scenario.model import ScenarioScript, ScriptedReply, StdioServer, ToolCall, ToolSetting
+from iac_scenario.modes import followed
 from iac_scenario.permissions import PermissionRequest, decide
 from iac_scenario.results import CallResult, captured, failed, given, lost, misses, placed
 from iac_scenario.sandbox import Parts, Sandbox
@@ -85,12 +86,11 @@ class Stage:
             yield ReplyFailed(step.failure, told(step.failure))
         else:
             position, real = 0, list[ToolCall]()
-            reply: ScriptedReply | None = step.reply
-            while reply is not None:
+            for reply in followed(step.reply):
                 async for event in self._said(reply, number, position):
                     yield event
                 real += [call for call in reply.calls if not self._scripted(call)]
-                position, reply = position + len(reply.calls), reply.then
+                position += len(reply.calls)
             for violation in self.verdict.unchecked(step.line, real, step.reply):
                 yield violation
         yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
@@ -106,7 +106,10 @@ class Stage:
         for key, arguments, call in calls:
             yield Called(key, call.tool, arguments)
         for key, arguments, written in calls:
-            call = self._placed(written, arguments)
+            checks = placed(written.expect, self.places)
+            call = written
+            if arguments is not written.input or checks != written.expect:
+                call = replace(written, input=arguments, expect=checks)
             begun = anyio.current_time()
             outcome = await self._carried_out(call)
             outcome = replace(outcome, took_ms=(anyio.current_time() - begun) * 1000)
@@ -167,7 +170,9 @@ class Stage:
         self, call: ToolCall, executor: ToolExecutor, hooked: str
     ) -> CallResult | None:
         """Return what stands in a call's way; `hooked` is what the hooks before it said."""
-        permissions = replace(self.scenario.permissions, mode=self.session.mode)
+        permissions = self.scenario.permissions
+        if permissions.mode != self.session.mode:
+            permissions = replace(permissions, mode=self.session.mode)
         setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
         request = PermissionRequest(
             tool=call.tool if self.real is None else self.real.qualified(call.tool),
@@ -190,15 +195,10 @@ class Stage:
             return None
         if call.tool in DIALOGS:
             return self.session.declined(call.tool)
-        return failed(f"Permission to use {call.tool} was asked for and not given: {asked.reason}.")
+        return failed(f"Permission to use {call.tool} was requested and not given: {asked.reason}.")
 
     def _place_of(self, call: ToolCall) -> Callable[[str], Parts]:
         """Return how a call's paths are understood: those of Bash begin where Bash is."""
         if call.tool != "Bash":
             return self.sandbox.parts
         return lambda path: self.sandbox.parts(os.path.join(self.bash.folder, path))  # noqa: PTH118
-
-    def _placed(self, call: ToolCall, arguments: Any) -> ToolCall:
-        refused = self.scenario.execution.validate == "client"
-        checks = placed(call.expect, self.places)
-        return replace(call, input=arguments, expect=checks, validate=refused)

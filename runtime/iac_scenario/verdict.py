@@ -20,7 +20,7 @@ from iac_scenario.model import (
     ToolCall,
     Turn,
 )
-from iac_scenario.modes import calls_of, mode_of, replies_of
+from iac_scenario.modes import calls_of, followed, mode_of, replies_of
 from iac_scenario.results import CallResult, shown
 
 LOOSE: Final[Mapping[str, str]] = {
@@ -99,10 +99,7 @@ class Verdict:
 
 def _replies(part: ResponseRule | Turn) -> Iterator[ScriptedReply]:
     for answered in (part, *(part.turns if isinstance(part, ResponseRule) else ())):
-        reply: ScriptedReply | None = answered.reply
-        while reply is not None:
-            yield reply
-            reply = reply.then
+        yield from followed(answered.reply)
 
 
 def status_of(events: Iterable[Event]) -> int:

@@ -13,10 +13,6 @@ from typing import Any, Final, NamedTuple
 from iac_scenario.results import CallResult, failed, textual
 
 Json = dict[str, Any]
-STATUS: Final[Mapping[str, int]] = {
-    "auth_error": 401, "out_of_credits": 402, "rate_limit": 429, "tool_error": 500,
-}  # fmt: skip
-"""HTTP status of a failure; the others break the connection or the answer."""
 _PIECE: Final = 24
 """Characters of one delta of a text."""
 _REMINDER: Final = (

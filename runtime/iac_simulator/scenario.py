@@ -111,7 +111,7 @@ def _check(row: Mapping[str, Any], table: type[FaultScenario | InjectedFault], w
     for key, value in row.items():
         if key not in kinds:
             hint = near_text(str(key), kinds)
-            raise StateError(f"{where}: {json.dumps(key)} is no key. {hint}")
+            raise StateError(f"{where}: {json.dumps(key)} is not a key. {hint}")
         kind = kinds[key]
         fits = kind is Any or isinstance(value, int | float if kind is float else kind)
         if not fits or (isinstance(value, bool) and kind not in (bool, Any)):

@@ -261,7 +261,7 @@ def _moment(value: Any) -> datetime:
     try:
         return instant(str(text))
     except ValueError:
-        raise StateError(f"@now: {text!r} is no date; write 2026-01-31T09:00:00Z.") from None
+        raise StateError(f"@now: {text!r} is not a date; write 2026-01-31T09:00:00Z.") from None
 
 
 def _nameless(key: str, world: Any) -> Tables:
@@ -269,6 +269,6 @@ def _nameless(key: str, world: Any) -> Tables:
     name = world.get("@name") if isinstance(world, dict) else None
     if not isinstance(name, str):
         raise StateError(
-            f'{key}: there is no app of this key; give the world an "@name" to add one.'
+            f'{key}: there is no app with this key; give the world an "@name" to add one.'
         )
     return Tables(key, App(f"local.{key}", name), {}, {}, {}, {})

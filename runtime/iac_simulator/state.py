@@ -155,7 +155,7 @@ def _object(tables: Tables, term: str | None, data: Mapping[str, Any], place: st
         elif key not in _ANYWHERE and not (term == APPLICATION and key in STANDARD_PROPERTIES):
             owner = term or "object"
             known = sorted({name for row in rows for name in names_of(tables, row)})
-            raise _unknown(tables.key, place, key, f"no property or element of {owner}", known)
+            raise _unknown(tables.key, place, key, f"not a property or element of {owner}", known)
 
 
 def _elements(tables: Tables, term: str, value: Any, place: str) -> None:
@@ -193,7 +193,7 @@ def _mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
     except StateError as error:
         raise StateError(f"{tables.key}: {place}: {error}") from None
     except ValueError:
-        wrong = f"{content!r} is no date; write 2026-01-31T09:00:00Z."
+        wrong = f"{content!r} is not a date; write 2026-01-31T09:00:00Z."
         raise StateError(f"{tables.key}: {place}: {wrong}") from None
 
 

@@ -49,7 +49,7 @@ def parse(text: str) -> Chain:
     except InvalidParameterError as error:
         raise StateError(str(error)) from None
     if None in steps:
-        raise StateError(f"{text!r} is no reference to an object of a world.")
+        raise StateError(f"{text!r} is not a reference to an object in a world.")
     return tuple(filter(None, steps))
 
 

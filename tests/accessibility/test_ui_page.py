@@ -39,7 +39,7 @@ def test_every_tool_has_its_section() -> None:
 def test_the_arguments_and_their_defaults_are_those_of_the_schema(tool: str) -> None:
     schema, told = ROWS[tool].input, arguments(tool)
     assert list(told) == list(schema["properties"])
-    needed = [name for name, (default, _) in told.items() if default == "needed"]
+    needed = [name for name, (default, _) in told.items() if default == "required"]
     assert needed == schema.get("required", [])
     for name, row in schema["properties"].items():
         default, meaning = told[name]

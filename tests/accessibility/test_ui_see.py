@@ -77,11 +77,11 @@ def test_a_picture_is_scaled_to_its_budget_and_can_be_of_one_element() -> None:
 
 
 def test_no_picture_where_secrets_are_not_known() -> None:
-    with pytest.raises(ToolError, match="read whole"):
+    with pytest.raises(ToolError, match="read completely"):
         seen(Memory(tree(rows(h=node("h", "group"))), hangs=["h"]), timeout=1)
     hidden = rows()
     hidden["p"] = hidden["p"]._replace(frame=None)
-    with pytest.raises(ToolError, match="place is not known"):
+    with pytest.raises(ToolError, match="position is unknown"):
         seen(Memory(tree(hidden)))
 
 

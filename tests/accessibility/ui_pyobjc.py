@@ -43,10 +43,10 @@ class Contract(NamedTuple):
                     raise ValueError(f"{where}: an out argument must be None")
             elif kind.startswith("^{__CFString"):
                 if not isinstance(value, str):
-                    raise TypeError(f"{where}: {value!r} is no text")
+                    raise TypeError(f"{where}: {value!r} is not text")
             elif kind.startswith("^{__CFArray"):
                 if not isinstance(value, list | tuple):
-                    raise TypeError(f"{where}: {value!r} is no list")
+                    raise TypeError(f"{where}: {value!r} is not a list")
             elif kind in "iIqQsS" and not isinstance(value, int):
                 raise TypeError(f"{where}: {value!r} is no whole number")
             elif kind in "fd" and not isinstance(value, int | float):

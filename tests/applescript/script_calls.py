@@ -25,7 +25,7 @@ def in_turns(runner: Runner) -> RunInTurns:
 
 
 def plan_of(toolset: ScriptToolset, tool: str, **arguments: Any) -> Plan:
-    """Plan a call as the gate does, with a toolset that is there already."""
+    """Plan a call as the gate does, with a toolset that already exists."""
     row = ROWS[tool]
     assert row.perform is not None
     context: Any = SimpleNamespace(

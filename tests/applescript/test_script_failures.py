@@ -125,9 +125,9 @@ def test_nothing_is_corrected_that_is_not_certain(error: str, language: str, scr
 TRAPS = r"""
 „Mail“ hat einen Fehler erhalten: x „tidy“ (-1708) | on tidy(x) ¶ end tidy ¶ tell x ¶ tidy(1) | own handler
 Expected “then” but found end of line. (-2741) | if a = 1 ¶ beep ¶ end if | no then
-„end repeat“ wurde erwartet, aber „end tell“ gefunden. (-2741) | tell x ¶ repeat ¶ end tell | closed by the end
-Expected expression but found “of”. (-2741) | set of to 3 | keeps for itself
-Syntaxfehler (-2741) | if a == 1 then beep | no such operator
+„end repeat“ wurde erwartet, aber „end tell“ gefunden. (-2741) | tell x ¶ repeat ¶ end tell | has the end of another
+Expected expression but found “of”. (-2741) | set of to 3 | reserved word
+Syntaxfehler (-2741) | if a == 1 then beep | does not have this operator
 Can’t get item 1 of {}. (-1728) | return item 1 of {} | fewer items
 Erreur dans Finder : x (-1728) | tell application "Finder" to open folder "/tmp" | slashes
 execution error: x (-10004) | tell application "Photos" ¶ choose folder ¶ end tell | Standard Additions
@@ -137,7 +137,7 @@ execution error: curl: (6) Could not resolve host (6) | do shell script "curl x"
 La variable total n’est pas définie. (-2753) | on f() ¶ set total to 1 ¶ end f ¶ f() ¶ total | another handler
 „"a"“ kann nicht in Typ „integer“ umgewandelt werden. (-1700) | "a" as integer | not a number
 Anwendung läuft nicht. (-600) | tell app "Mail" to quit ¶ tell app "Mail" to count | told to quit
-Error: TypeError: x.name.trim is not a function. (-2700) | x.name.trim() | until it is called
+Error: TypeError: x.name.trim is not a function. (-2700) | x.name.trim() | until you call it
 TypeError: undefined is not an object (evaluating '$.NSWorkspace.x') (-2700) | $.NSWorkspace.x | framework
 """  # noqa: E501
 

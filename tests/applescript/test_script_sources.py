@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from script_calls import call, data, plan_of
 
 from iac_applescript import sources
-from iac_applescript.library import SavedScript
+from iac_applescript.library import Parameter, SavedScript
 from iac_applescript.toolset import ScriptToolset
 from iac_applescript.wrapping import wrapped
 from iac_base.errors import ToolError
@@ -178,12 +178,13 @@ def test_a_file_that_is_not_to_be_trusted_is_not_run(
 def test_a_saved_script_takes_its_parameters_by_name(
     toolset: ScriptToolset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved = SavedScript("mine", "applescript", "on run {a, b}\nreturn a\nend run", ("a", "b"))
+    takes = {"a": Parameter("text", "One"), "b": Parameter("integer", "Two")}
+    saved = SavedScript("mine", "applescript", "on run {a, b}\nreturn a\nend run", takes)
     monkeypatch.setattr(sources, "find_script", {"mine": saved}.get)
     argv, _ = ran(toolset, saved="mine", arguments={"b": 2, "a": "x"})
     assert json.loads(argv[-1]) == ["x", 2]
     for wrong in ({"a": 1}, {"a": 1, "b": 2, "c": 3}):
-        with pytest.raises(ToolError, match="mine takes: a, b"):
+        with pytest.raises(ToolError, match="mine takes a, text: One; b, integer: Two"):
             plan_of(toolset, "execute_applescript", saved="mine", arguments=wrong)
     with pytest.raises(ToolError, match="no saved script"):
         plan_of(toolset, "execute_applescript", saved="other")

@@ -315,7 +315,7 @@ def test_the_command_line_lists_shows_and_forgets(cli) -> None:
     cli("forget", expect=2)
     assert "1 forgotten" in cli("forget", "1", "--yes").output
     assert "1 forgotten" in cli("forget", "--all", "--yes").output
-    assert "nothing" in cli("forget", "--all", "--yes").output
+    assert "no patterns" in cli("forget", "--all", "--yes").output
 
 
 def test_an_export_can_be_taken_in(cli, tmp_path: Path) -> None:
@@ -329,8 +329,8 @@ def test_an_export_can_be_taken_in(cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{", "is no JSON"),
-        ("[]", "is no object"),
+        ("{", "is not JSON"),
+        ("[]", "is not an object"),
         ('{"intent": 1}', "intent"),
         ('{"trust": 1}', "unknown field"),
     ],

@@ -274,7 +274,7 @@ def test_each_part_of_the_state_may_fail_alone(toolset: ScriptToolset, recorded:
     ("left", "says"),
     [
         (Completed(b"", b"", -9, timed_out=True), "was not answered"),
-        (Completed(b"{", b"", 0), "cannot be read"),
+        (Completed(b"{", b"", 0), "returned something unreadable"),
         (Completed(b"", b"execution error: x (-1743)", 1), "control the app"),
     ],
 )

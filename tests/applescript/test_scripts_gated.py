@@ -158,7 +158,7 @@ def test_what_may_reach_a_denied_app_never_runs_silently(
     gate = gate_of('[[deny]]\napp = "Music"')
     asks = run(gate, script, vouched(ASKED))
     assert isinstance(asks, Asks)
-    assert "It cannot be told which apps this reaches" in asks.question.text
+    assert "IAC cannot know which apps this reaches" in asks.question.text
     found = run(gate, script, Requester("tester", vouched="DANGEROUS"))
     assert isinstance(found, Refused)
     assert found.requires_prompt

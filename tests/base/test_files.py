@@ -104,7 +104,7 @@ def test_what_is_no_file_is_neither_replaced_nor_read(tmp_path: Path) -> None:
         with pytest.raises(IrregularFileError) as found:
             read_bounded(path, 10)
         said = (found.value.errno, found.value.strerror, found.value.filename)
-        assert said == (errno.EINVAL, "It is no regular file", str(path))
+        assert said == (errno.EINVAL, "It is not a regular file", str(path))
     loop = tmp_path / "loop"
     loop.symlink_to("loop")
     with pytest.raises(OSError, match="symbolic links"):
@@ -203,9 +203,9 @@ def test_a_file_of_the_users_is_found_replaced_and_removed(tmp_path: Path) -> No
     replace(again, b"two")
     assert (path.read_bytes(), mode(path)) == (b"two", 0o640)
     for late in (found, again):
-        with pytest.raises(SetupError, match=f"{path} was changed just now"):
+        with pytest.raises(SetupError, match=f"{path} was just changed"):
             replace(late, b"three")
-        with pytest.raises(SetupError, match=f"{path} was changed just now"):
+        with pytest.raises(SetupError, match=f"{path} was just changed"):
             remove(late)
     assert path.read_bytes() == b"two"
     remove(find(path))
@@ -227,11 +227,11 @@ def test_a_copy_can_take_the_mode_of_another_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("nowhere", "{} is a link that leads nowhere; remove or mend it."),
-        ("folder", "{} is no file; move it away."),
-        ("large", f"{{}} is larger than {64 * 1024 * 1024} bytes and is not changed."),
+        ("nowhere", "{} is a link to a missing file; remove or correct it."),
+        ("folder", "{} is not a file; move it away."),
+        ("large", f"{{}} is larger than {64 * 1024 * 1024} bytes, so it was not changed."),
         ("loop", "{} cannot be read: Too many levels of symbolic links."),
-        ("open/a", "Everyone can write to {open}; close it with: chmod o-w '{open}'"),
+        ("open/a", "All users can write to {open}; close it with: chmod o-w '{open}'"),
     ],
 )
 def test_a_file_that_is_not_changed_says_why(tmp_path: Path, name: str, says: str) -> None:
@@ -272,8 +272,12 @@ def test_another_users_file_is_neither_changed_nor_trusted(
     path.touch(0o600)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     for use, says in (
-        (find, f"{path} belongs to another user and is not changed."),
-        (private_file, f"{path} cannot be used: it belongs to another user. {MOVE} or own it."),
+        (find, f"{path} belongs to another user, so it was not changed."),
+        (
+            private_file,
+            f"{path} cannot be used: it belongs to another user. {MOVE}, or make"
+            " yourself its owner.",
+        ),
     ):
         with pytest.raises(SetupError) as found:
             use(path)
@@ -299,7 +303,7 @@ def test_what_decides_lies_where_no_one_else_can_write(tmp_path: Path, kind: str
         path.chmod(private | bit)
         with pytest.raises(StateFileError) as found:
             use(path)
-        why, way = "it is open to others", f"Close it with: chmod {word} '{path}'"
+        why, way = "other users can write to it", f"Close it with: chmod {word} '{path}'"
         assert (found.value.why, found.value.way) == (why, way)
         assert str(found.value) == f"{path} cannot be used: {why}. {way}"
     path.chmod(private)
@@ -310,7 +314,9 @@ def test_what_decides_lies_where_no_one_else_can_write(tmp_path: Path, kind: str
     for wrong in (link, other):
         with pytest.raises(StateFileError) as found:
             use(wrong)
-        assert str(found.value) == (f"{wrong} cannot be used: it is a link or no {kind}. {MOVE}.")
+        assert str(found.value) == (
+            f"{wrong} cannot be used: it is a link or not a {kind}. {MOVE}."
+        )
 
 
 def test_a_folder_below_a_file_cannot_be_made(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_file_of_a_newer_version_is_refused_and_stays(path: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     before = path.read_bytes()
-    assert refusal(path).why == "a newer version of iac wrote it"
+    assert refusal(path).why == "a newer version of IAC wrote it"
     with pytest.raises(StateFileError, match="newer version"):
         open_to_read(path, SCHEMA)
     assert path.read_bytes() == before
@@ -98,13 +98,13 @@ def test_a_file_of_a_newer_version_is_refused_and_stays(path: Path) -> None:
 def test_a_file_of_something_else_is_refused_and_stays(path: Path) -> None:
     for other in (SCHEMA._replace(application=7), SCHEMA._replace(application=0)):
         fill(path, 3, other)
-        assert refusal(path).why == "its file holds something else"
+        assert refusal(path).why == "its file contains something else"
         path.unlink()
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     connection.close()
     path.chmod(0o600)
-    assert refusal(path).why == "its file holds something else"
+    assert refusal(path).why == "its file contains something else"
 
 
 def cut(whole: bytes) -> bytes:
@@ -171,7 +171,7 @@ def test_a_damaged_file_is_kept_with_a_date_and_begun_anew(
     assert (path.parent / name).read_bytes() == torn
     assert name.startswith("notes.db.damaged-2")
     assert [row.getMessage() for row in caplog.records if row.levelno == logging.WARNING] == [
-        f"{path} is damaged: it is kept as {name}, and a new one is begun"
+        f"{path} is damaged: it is kept as {name}, and a new one is started"
     ]
     fill(path, 5)
     assert count(path) == 5
@@ -263,11 +263,11 @@ def test_a_file_in_use_is_waited_for(path: Path) -> None:
 
 def test_a_link_a_folder_and_a_file_open_to_others_are_refused(path: Path) -> None:
     path.symlink_to(path.parent / "elsewhere")
-    assert refusal(path).why == "it is a link or no file"
+    assert refusal(path).why == "it is a link or not a file"
     assert not (path.parent / "elsewhere").exists()
     path.unlink()
     path.mkdir()
-    assert refusal(path).why == "it is a link or no file"
+    assert refusal(path).why == "it is a link or not a file"
     path.rmdir()
     fill(path, 1)
     path.chmod(0o640)

@@ -81,7 +81,7 @@ def test_the_automation_permission_is_that_of_each_app(place: Surroundings) -> N
         ("ok", "Not"),
     ]
     assert "Automation: switch on b under" in found[1].mend
-    assert found[4].says.endswith("macOS cannot say: d")
+    assert found[4].says.endswith("the permission is unknown: d")
 
 
 def test_only_the_apps_that_were_named_are_asked(place: Surroundings) -> None:
@@ -186,7 +186,7 @@ def test_tools_are_counted_and_a_damaged_catalogue_is_a_problem(place: Surroundi
 def test_an_updated_app_is_named_with_the_command(place: Surroundings, tmp_path: Path) -> None:
     assert only(checks.fresh(place)).says == "No installed app to compare the tools with"
     install_app(tmp_path / "Apps", "A", "com.example.A", b"")
-    assert only(checks.fresh(place)).says == "Installed apps whose tools fit: 1"
+    assert only(checks.fresh(place)).says == "Installed apps with matching tools: 1"
     install_app(tmp_path / "Apps", "A", "com.example.A", b"new")
     finding = only(checks.fresh(place))
     assert (finding.state, finding.mend) == ("warning", "iac-gen build com.example.A")
@@ -205,7 +205,7 @@ def test_a_state_folder_that_others_can_read_is_a_problem(
 def test_questions_without_a_yes_are_counted_before_a_client_must_wait(
     place: Surroundings, tmp_path: Path
 ) -> None:
-    assert only(checks.questions(place)).says == "every client may ask"
+    assert only(checks.questions(place)).says == "every client can show approval prompts"
     store = ApprovalStore(tmp_path / "data" / "state")
     for times in range(1, MOST + 1):
         with store.change() as connection:
@@ -234,7 +234,7 @@ def test_a_policy_with_a_mistake_is_a_problem(place: Surroundings, tmp_path: Pat
         ("/nowhere/bin/iac-mcp", "problem", "is not there"),
         (sys.executable, "ok", "Claude Desktop starts"),
         ("/bin/sh", "warning", "not the Python of this command"),
-        ("{tmp}/python3", "problem", "is no Python that can be started"),
+        ("{tmp}/python3", "problem", "is not a Python that can start"),
     ],
 )
 def test_a_client_must_point_at_a_python_that_is_there(
@@ -274,7 +274,7 @@ def test_a_client_that_cannot_be_read_and_no_client_at_all(
     place: Surroundings, desktop: Path
 ) -> None:
     here = replace(place, system=sys.platform)
-    assert only(checks.clients(here)).says == "No client knows this server."
+    assert only(checks.clients(here)).says == "No client has this server."
     desktop.write_text("{ // words\n}")
     found = [*checks.clients(here)]
     assert [line.state for line in found] == ["warning", "warning"]
@@ -291,7 +291,7 @@ def test_what_stands_in_the_way_in_clients_is_named(place: Surroundings, desktop
     says = [finding.says for finding in checks.clients(place) if finding.state == "warning"]
     assert 'Claude Desktop has another server called "iac".' in says
     assert 'Claude Desktop has this server under the name "mac" too.' in says
-    assert any("bundle in Claude Desktop is of version 0.0.1" in line for line in says)
+    assert any("bundle in Claude Desktop has version 0.0.1" in line for line in says)
     desktop.write_text(json.dumps({"mcpServers": {"iac": ours}}))
     assert any("twice" in finding.says for finding in checks.clients(place))
 
@@ -327,7 +327,7 @@ def test_servers_that_were_left_over_are_named(
     board.close()
     assert [line.state for line in found] == ["warning", "warning", "ok"]
     assert found[0].mend == "kill 11"
-    assert "is of version 0.0.1" in found[1].says
+    assert "has version 0.0.1" in found[1].says
     assert found[2].says.startswith("Claude started 2 servers")
     elsewhere = ServerProcess(14, False, "Claude", ("iac-mcp", "serve"), "/Users/other")
     monkeypatch.setattr(checks, "server_processes", lambda: [elsewhere])
@@ -391,3 +391,16 @@ def test_the_command_prints_lines_and_ends_with_1_where_there_is_a_problem(
     wrong = [row for row in facts["findings"] if row["state"] == "problem"]
     assert [(row["check"], row["mend"]) for row in wrong] == [("policy", "iac-mcp policy edit")]
     assert all(row.get("mend") for row in facts["findings"] if row["state"] != "ok")
+
+
+def test_a_script_of_the_users_that_cannot_be_read_is_a_line(
+    place: Surroundings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("iac_applescript.library.data_folder", lambda: tmp_path)
+    folder = tmp_path / "scripts"
+    folder.mkdir(mode=0o700)
+    assert only(checks.scripts(place)).says == "own scripts: 0"
+    (folder / "mine.toml").write_text("app = ", encoding="utf-8")
+    found = only(checks.scripts(place))
+    assert found.state == "warning"
+    assert "mine.toml is not TOML" in found.says

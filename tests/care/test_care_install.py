@@ -121,7 +121,7 @@ def test_options_go_along_and_stay_at_the_next_install(
         return json.loads(desktop.read_text())["mcpServers"]["iac"]["args"][4:]
 
     assert options() == expected
-    assert "kept from before: --read-only" in run("install", "claude-desktop")[1]
+    assert "Kept options: --read-only" in run("install", "claude-desktop")[1]
     assert options() == expected
     run("install", "claude-desktop", "--", "--expose", "all")
     assert options() == ["--expose", "all"]
@@ -214,7 +214,7 @@ def test_a_change_by_another_program_meanwhile_is_noticed(tmp_path: Path) -> Non
     path.write_text("{}")
     found = find(path)
     path.write_text('{"newer": 1}')
-    with pytest.raises(SetupError, match="changed just now"):
+    with pytest.raises(SetupError, match="just changed"):
         replace(found, b"ours")
     assert path.read_text() == '{"newer": 1}'
     assert list(tmp_path.glob(".*")) == []
@@ -249,7 +249,7 @@ def test_whatever_a_file_holds_it_is_given_back_or_never_touched(
 
 def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_on(run, desktop: Path) -> None:
     os.mkfifo(desktop)
-    assert "is no file" in run("install", "claude-desktop")[2]
+    assert "is not a file" in run("install", "claude-desktop")[2]
 
 
 async def listed(entry: dict, folder: Path) -> set[str]:
@@ -319,8 +319,8 @@ def test_a_shim_is_resolved_to_the_python_behind_it(run, desktop: Path, tmp_path
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("exit 3", "no Python that can be started"),
-        ("echo nonsense", "no Python that can be started"),
+        ("exit 3", "not a Python that can start"),
+        ("echo nonsense", "not a Python that can start"),
         ("""echo '["/x", [3, 9, 6], false, "/", "/x"]'""", "is Python 3.9"),
         ("""echo '["/x", [3, 12, 1], false, "/", "/x"]'""", "IAC is not installed in"),
     ],
@@ -335,7 +335,7 @@ def test_a_python_that_will_not_do_is_told_before_anything_is_written(
     assert (status, err.count("\n")) == (2, 1)
     assert words in err
     assert not desktop.exists()
-    assert "no Python" in run("install", "claude-desktop", "--python", "/nowhere/python")[2]
+    assert "not a Python" in run("install", "claude-desktop", "--python", "/nowhere/python")[2]
 
 
 def test_a_checkout_that_is_found_by_pythonpath_says_so_in_the_entry(
@@ -363,7 +363,7 @@ def test_a_python_that_macos_refuses_is_told_with_one_that_works(
     status, _, err = run("install", "claude-desktop")
     assert status == 0
     assert "without asking" in err
-    assert "This one works: /opt/python3.12." in err
+    assert "This Python works: /opt/python3.12." in err
 
 
 def test_the_shell_gets_commands_to_complete() -> None:

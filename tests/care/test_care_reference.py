@@ -78,6 +78,24 @@ def test_every_variable_that_is_read_is_in_the_settings(reference: ModuleType) -
     assert read - reference.VARIABLES.keys() - {"IAC_MCP_COMPLETE"} == set()
 
 
+def test_the_language_check_finds_what_it_promises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lint = maker("lint_language")
+    for text, fault in (
+        ("word " * 26, "26 words"),
+        ("Every write is asked about.", "requires approval"),
+        ("It works!", "exclamation mark"),
+        ("The QXZ is on.", "QXZ is explained nowhere"),
+    ):
+        assert any(fault in found for found in lint.faults(lint.Sentence("x", text))), text
+    monkeypatch.setattr(lint, "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("`iac-mcp undoo` `iac-gen build --prun` [a](no.md) [b](page.md#none)\n")
+    assert len([*lint.wrong_commands(page)]) == 2
+    assert len([*lint.wrong_links(page)]) == 2
+
+
 def test_every_type_of_error_has_a_row() -> None:
     text = (DOCS / "errors.md").read_text(encoding="utf-8")
     assert [name for name in get_args(ErrorType) if f"| {name} |" not in text] == []

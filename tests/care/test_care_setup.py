@@ -33,7 +33,7 @@ def test_setup_writes_every_client_that_is_found_and_everything_goes_again(
     assert status == 0
     said = json.loads(out)
     assert said["ok"]
-    assert any("starts as a client starts it" in step["says"] for step in said["steps"])
+    assert any("starts the way a client starts it" in step["says"] for step in said["steps"])
     assert len(said["ask"]) == 3
     assert "iac" in json.loads(desktop.read_text())["mcpServers"]
     assert "[mcp_servers.iac]" in codex.read_text()
@@ -60,7 +60,7 @@ def test_what_else_lies_in_the_data_folder_stays(run, home: Path, desktop: Path)
 def test_without_clients_and_without_a_person_nothing_is_changed(run, home: Path) -> None:
     status, _, err = run("setup", "--yes")
     assert status == 2
-    assert "name one with --client" in err
+    assert "Name one with --client" in err
     (home / ".codex").mkdir()
     status, _, err = run("setup")
     assert status == 2
@@ -71,7 +71,7 @@ def test_without_clients_and_without_a_person_nothing_is_changed(run, home: Path
 def test_nothing_is_installed_that_does_not_start(run, desktop: Path) -> None:
     status, _, err = run("install", "claude-desktop", "--", "--pin", "nonsense")
     assert status == 2
-    assert "There are no tools of nonsense" in err
+    assert "There are no tools for nonsense" in err
     assert not desktop.exists()
 
 

@@ -51,7 +51,7 @@ CASES: Final = (
         '<enumeration name="mood" code="mood"><enumerator name="glad" code="glad"/>\n'
         '<enumerator name="happy" code="glad"/></enumeration>',
         "9: warning: enumerator happy of mood: has the code 'glad' of glad."
-        " It can never be told from the other in a result.",
+        " In a result, the two look the same.",
     ),
     Case(
         "duplicate-code",
@@ -65,20 +65,20 @@ CASES: Final = (
         '<command name="stitch" code="diarbind"><parameter name="cover" code="covr" type="text"/>\n'
         '<parameter name="cover" code="kovr" type="text"/></command>',
         "8: warning: parameter cover of stitch: has the code 'kovr' and also 'covr'."
-        " A script that gives the name fills only one.",
+        " A script that uses the name sets only one.",
     ),
     Case(
         "duplicate-parameter",
         '<command name="stitch" code="diarbind"><parameter name="cover" code="covr" type="text"/>\n'
         '<parameter name="covers" code="covr" type="text"/></command>',
         "8: warning: parameter covers of stitch: has the code 'covr' of parameter cover."
-        " Both arrive in the app as one; give only one.",
+        " For the app, both are the same; give only one.",
     ),
     Case(
         "synonym",
         '<command name="stitch" code="diarbind"><synonym code="bind"/></command>',
         "7: warning: command stitch: has a synonym with the code 'bind', not 8 characters."
-        " What the app sends under it is not recognised.",
+        " An answer with this code is not recognised.",
     ),
     Case(
         "synonym",
@@ -92,7 +92,7 @@ CASES: Final = (
         '<class-extension extends="application">\n'
         '<property name="entry" code="cent" type="entry"/></class-extension>',
         "8: warning: property entry of application: is the term of an element too."
-        " Alone the name means the property; the elements answer to their plural.",
+        " The name alone means the property; the plural means the elements.",
     ),
     Case(
         "member-clash",
@@ -118,7 +118,7 @@ CASES: Final = (
         "command-clash",
         '<command name="body" code="diarbody"/>',
         "7: warning: command body: has the JavaScript name of property body of entry."
-        " Which of the two a script reaches is not known without a Mac.",
+        " Only a Mac shows which of the two a script reaches.",
     ),
     Case(
         "identifier-clash",
@@ -156,20 +156,20 @@ CASES: Final = (
         '<class-extension extends="entry">\n<property name="length" code="leng" type="integer"/>'
         "</class-extension>",
         "8: warning: property length of entry: is length in JavaScript, which every object has."
-        " In a reference JavaScript's own member is likely to win.",
+        " In a reference, JavaScript's own member probably wins.",
     ),
     Case(
         "javascript-member",
         '<class-extension extends="entry"><element type="part"/></class-extension>\n'
         '<class name="part" code="part" plural="where"/>',
         "8: warning: class part: has the plural where, which every object has in JavaScript."
-        " In a reference JavaScript's own member is likely to win.",
+        " In a reference, JavaScript's own member probably wins.",
     ),
     Case(
         "javascript-member",
         '<command name="apply" code="diarappl"/>',
         "7: warning: command apply: is apply in JavaScript, which every function has."
-        " In a reference JavaScript's own member is likely to win.",
+        " In a reference, JavaScript's own member probably wins.",
     ),
     Case(
         "missing-plural",
@@ -182,13 +182,13 @@ CASES: Final = (
         "unverified-name",
         '<command name="read/write" code="diarrewr"/>',
         "7: note: command read/write: may not be read/write in JavaScript."
-        " If it is not, a call that uses the name fails on a Mac.",
+        " If it is not, a call with this name fails on a Mac.",
     ),
     Case(
         "hidden-characters",
         '<command name="stitch" code="diarbind" description="Binds \u202ereversed\u200b."/>',
         "7: warning: command stitch: has characters in its description that are not seen"
-        " (U+200B, U+202E). They are removed; read what the text says without them.",
+        " (U+200B, U+202E). They are removed; read the text without them.",
     ),
     Case(
         "undefined-type",
@@ -196,20 +196,20 @@ CASES: Final = (
         '<parameter name="cover" code="covr" type="leather"/>'
         '<parameter name="back" code="back" type="leather"/></command>',
         "7: warning: parameter cover of stitch: has the type leather, which is declared nowhere"
-        " (2 places in all). Any value goes; no tool can say what is expected.",
+        " (2 places in all). Any value is accepted; no tool can say what is expected.",
     ),
     Case(
         "missing-type",
         '<command name="stitch" code="diarbind"><direct-parameter/></command>',
         "7: warning: direct parameter of stitch: declares no type."
-        " Any value goes; no tool can say what is expected.",
+        " Any value is accepted; no tool can say what is expected.",
     ),
     Case(
         "undefined-superclass",
         '<class-extension extends="entry"><element type="leaf"/></class-extension>\n'
         '<class name="leaf" code="leaf" inherits="plant"/>',
         "8: warning: class leaf: inherits from plant, which is declared nowhere."
-        " What it would inherit is missing from its properties and elements.",
+        " Its inherited properties and elements are missing.",
     ),
     Case(
         "undefined-element",
@@ -221,7 +221,7 @@ CASES: Final = (
         "undefined-element",
         '<class-extension extends="entry">\n<element type="document"/></class-extension>',
         "8: warning: element document of entry: is of a class that is declared nowhere."
-        " A class without properties stands in for it.",
+        " A class without properties takes its place.",
     ),
     Case(
         "undefined-extension",
@@ -241,19 +241,19 @@ CASES: Final = (
         '<parameter name="cover" code="covr" type="text" optional="yes"/>\n'
         '<parameter name="back" code="back" type="text"/></command>',
         "9: note: parameter back of stitch: is required and stands behind an optional one."
-        " It is given by name; its place says nothing.",
+        " It is given by name, so its place does not matter.",
     ),
     Case(
         "empty-enumeration",
         '<command name="stitch" code="diarbind"><parameter name="cover" code="covr" type="cover"/>'
         '</command>\n<enumeration name="cover" code="covr"/>',
-        "8: warning: enumeration cover: has no enumerators. Any value goes where it is asked.",
+        "8: warning: enumeration cover: has no enumerators. Any value is accepted for it.",
     ),
     Case(
         "unreachable-class",
         '<class name="leaf" code="leaf"/>',
-        "7: note: class leaf: is reached from neither the application nor a command."
-        " No reference of the tools leads to an object of it.",
+        "7: note: class leaf: cannot be reached from the application or a command."
+        " No reference leads to an object of it.",
     ),
     Case(
         "unused-enumeration",
@@ -281,19 +281,19 @@ CASES: Final = (
         "nameless",
         '<command code="diarbind"/>',
         "7: error: suite Diary: a command without a name is left out."
-        " Nobody can ask for it, so it is left out.",
+        " It cannot be used, so it is left out.",
     ),
     Case(
         "stray-item",
         '<property name="body" code="body" type="text"/>',
         "7: error: suite Diary: <property> is no item of a suite and is left out."
-        " Nothing is made of it.",
+        " It becomes no tool.",
     ),
     Case(
         "self-inheritance",
         '<class name="application" code="capp" inherits="application"/>',
         "7: note: class application: inherits from itself; taken as an extension."
-        " Its members are added to the class; other readers may take it for a cycle.",
+        " Its members are added to the class; other readers may see a cycle.",
     ),
     Case(
         "missing-include",

@@ -71,7 +71,7 @@ def test_a_broken_file_beside_good_ones_costs_one_line(diary: Path, tools: Path)
     result = run("build", "--dictionary", diary.parent, "--output", tools, code=1)
     assert (tools / "diary.py").is_file()
     broken, hollow = result.stderr.splitlines()
-    assert re.match(r"iac-gen: skipped .*Broken\.sdef:\d+: error: is no well-formed XML", broken)
+    assert re.match(r"iac-gen: skipped .*Broken\.sdef:\d+: error: is not well-formed XML", broken)
     assert re.match(r"iac-gen: skipped .*Hollow\.sdef:1: error: declares no suite", hollow)
 
 
@@ -124,11 +124,11 @@ def test_a_path_that_is_not_there_is_wrong_usage(command: str, tmp_path: Path) -
 def test_a_path_of_another_kind_is_wrong_usage(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("")
-    assert "is no .sdef file, no snapshot" in run("list", "--dictionary", path, code=2).stderr
+    assert "is not an .sdef file, a snapshot" in run("list", "--dictionary", path, code=2).stderr
     folder = tmp_path / "empty"
     folder.mkdir()
     result = run("build", "--dictionary", folder, code=2)
-    assert "holds no .sdef file and no snapshot; name another folder" in result.stderr
+    assert "contains no .sdef file and no snapshot; name another folder" in result.stderr
 
 
 def test_an_unknown_app_is_answered_with_the_nearest(diary: Path, tools: Path) -> None:
@@ -152,9 +152,9 @@ def test_options_that_do_not_go_together_are_wrong_usage(diary: Path, tools: Pat
     both = run("build", "--bundled", "--dictionary", diary, "--output", tools, code=2)
     assert both.stderr == "iac-gen: give either --dictionary or --bundled\n"
     named = run("build", "diary", "--prune", "--output", tools, code=2)
-    assert named.stderr == "iac-gen: --prune needs a build of all apps; leave the names out\n"
+    assert named.stderr == "iac-gen: --prune needs a build of all apps; leave out the names\n"
     search = run("list", "--search", diary, code=2)
-    assert search.stderr == f"iac-gen: {diary} is no folder; check --search\n"
+    assert search.stderr == f"iac-gen: {diary} is not a folder; check --search\n"
     neither = run("show", "--bundled", code=2)
     assert neither.stderr == "iac-gen: name the apps to show, or give --all\n"
 
@@ -173,7 +173,7 @@ def test_a_corrupt_catalogue_is_one_line_and_is_kept(diary: Path, tools: Path) -
         (tools / name).write_text("")
     result = run("build", "--dictionary", diary, "--output", tools, code=2)
     assert len(result.stderr.splitlines()) == 1
-    assert "was not left by a build" in result.stderr
+    assert "was not written by a build" in result.stderr
     assert (tools / "catalogue.json").read_text() == "{"
 
 
@@ -183,7 +183,7 @@ def test_what_is_gone_is_told_and_pruned(diary: Path, tools: Path) -> None:
     run("build", "--dictionary", diary.parent, "--output", tools)
     ledger.unlink()
     kept = run("build", "--dictionary", diary.parent, "--output", tools)
-    assert "No longer there, kept: ledger (remove with --prune)" in kept.stdout
+    assert "Gone, but kept: ledger (remove with --prune)" in kept.stdout
     pruned = run("build", "--dictionary", diary.parent, "--output", tools, "--prune")
     assert "Removed, because the app is gone: ledger" in pruned.stdout
     assert not (tools / "ledger.py").exists()
@@ -207,7 +207,7 @@ def test_a_snapshot_may_be_given_a_name_and_a_bundle_id(diary: Path, tmp_path: P
     assert row == "my_diary  My Diary  com.example.Diary\n"
     diary.with_name("Ledger.sdef").write_bytes(sdef())
     result = run("snapshot", tmp_path, "--output", tmp_path / "out", "--name", "X", code=2)
-    assert result.stderr == "iac-gen: --name and --bundle-id go with one dictionary\n"
+    assert result.stderr == "iac-gen: --name and --bundle-id need exactly one dictionary\n"
 
 
 def test_snapshots_of_good_files_are_written_beside_bad_ones(diary: Path, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_list_says_what_is_there_and_why_not(diary: Path, monkeypatch: pytest.Mo
     (diary.parent / "Broken.sdef").write_bytes(TRUNCATED)
     lines = run("list", "--dictionary", diary.parent).stdout.splitlines()
     assert lines[0] == "diary  Diary  local.diary"
-    assert re.match(r"-  .*Broken\.sdef:\d+: error: is no well-formed XML", lines[1])
+    assert re.match(r"-  .*Broken\.sdef:\d+: error: is not well-formed XML", lines[1])
 
     plain = Unscriptable(Path("/Applications/Plain.app"), "Plain", "has no scripting dictionary")
     monkeypatch.setattr(macos, "installed", lambda search: [plain])

@@ -280,7 +280,7 @@ def test_an_index_with_a_key_that_is_no_module_s_name_is_refused(tmp_path: Path,
     for options in ([], ["--prune"]):
         result = run(tmp_path, "build", *options)
         assert result.exit_code == 2
-        assert "no key of an app" in result.stderr
+        assert "not the key of an app" in result.stderr
     assert outside(tmp_path) == before
 
 
@@ -306,11 +306,11 @@ def test_a_pipe_in_the_folder_is_not_waited_for(tmp_path: Path) -> None:
     tools = planted(tmp_path)
     (tools / "diary.py").unlink()
     os.mkfifo(tools / "diary.py")
-    with pytest.raises(OutputError, match="is no file"):
+    with pytest.raises(OutputError, match="is not a file"):
         read_files(tools, ["diary.py"])
     (tools / "catalogue.json").unlink()
     os.mkfifo(tools / "catalogue.json")
-    with pytest.raises(OutputError, match="is no file"):
+    with pytest.raises(OutputError, match="is not a file"):
         read_previous(tools)
 
 
@@ -327,9 +327,9 @@ def test_nothing_of_a_folder_steers_the_terminal(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../x.py", "/tmp/x.py", "a/b.py", ".x.json", "notes.txt", ""])
 def test_only_plain_names_are_written_or_removed(tmp_path: Path, name: str) -> None:
     with alone(tmp_path / "tools"):
-        with pytest.raises(OutputError, match="no plain file name"):
+        with pytest.raises(OutputError, match="not a plain file name"):
             write(tmp_path / "tools", {name: ""})
-        with pytest.raises(OutputError, match="no plain file name"):
+        with pytest.raises(OutputError, match="not a plain file name"):
             write(tmp_path / "tools", {}, [name])
     assert not list(tmp_path.iterdir())
 

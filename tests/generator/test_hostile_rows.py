@@ -245,7 +245,7 @@ def test_s27_what_is_too_large_or_no_file_is_skipped(tmp_path: Path) -> None:
              ("--dictionary", str(tmp_path / f"{name}.sdef"))]  # fmt: skip
     result = run(tmp_path, *paths)
     assert result.exit_code == 1
-    for line in ("long.sdef: error: is 200", "many.sdef:", "zero.sdef: error: is no file"):
+    for line in ("long.sdef: error: is 200", "many.sdef:", "zero.sdef: error: is not a file"):
         assert line in result.stderr
     assert (tmp_path / "out" / "tools" / "good.py").is_file()
 

@@ -13,7 +13,7 @@ ANSWER = '<result type="text"/>'
 
 
 def level(name: str, inner: str, beside: str = "") -> Level:
-    declared = f'<command name="{name}" code="diargogo">{inner}</command>{beside}'
+    declared = f'{beside}<command name="{name}" code="diargogo">{inner}</command>'
     return module(source(read(sdef(declared))))[0].tools[-1].level
 
 
@@ -49,6 +49,11 @@ def test_what_cannot_be_called_back_runs_or_guards_is_asked_about_every_time(nam
         ("document names", NOTHING, "MODIFY"),
         ("now playing", ANSWER, "SAFE"),
         ("classify", TEXT + ANSWER, "SAFE"),
+        ("toggle artwork", NOTHING, "SAFE"),
+        ("toggle firewall", NOTHING, "MODIFY"),
+        ("open viewer for selected", NOTHING, "SAFE"),
+        ("open viewer and run", NOTHING, "DANGEROUS"),
+        ("select import file", NOTHING, "MODIFY"),
         ("classify", TEXT, "MODIFY"),
         ("choose album", ANSWER, "SAFE"),
         ("choose album", NOTHING, "MODIFY"),
@@ -90,6 +95,13 @@ def test_the_object_and_the_answer_decide_beside_the_verb(
     name: str, inner: str, expected: Level
 ) -> None:
     assert level(name, inner) == expected
+
+
+def test_what_goes_on_in_a_player_is_played_and_elsewhere_may_be_a_draft() -> None:
+    any_object = '<direct-parameter type="specifier"/>'
+    play, back = (f'<command name="{name}" code="diar{name[:4]}"/>' for name in ("play", "rewind"))
+    levels = [level("forward", any_object, beside) for beside in ("", play, play + back)]
+    assert levels == ["MODIFY", "MODIFY", "SAFE"]
 
 
 @pytest.mark.parametrize(

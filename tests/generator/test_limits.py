@@ -43,7 +43,7 @@ def test_a_pipe_a_device_and_a_socket_are_neither_waited_for_nor_read(tmp_path: 
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(listening))
         for path in (pipe, tmp_path / "link.sdef", Path("/dev/zero"), Path("/dev/stdin"), tmp_path):
-            with pytest.raises(LoadError, match="is no file; check the path"):
+            with pytest.raises(LoadError, match="is not a file; check the path"):
                 load(path)
         with pytest.raises(LoadError, match="cannot be read"):
             load(listening)
@@ -59,7 +59,7 @@ def test_a_link_to_a_file_is_followed_and_one_to_itself_is_told(tmp_path: Path) 
         load(loop)
     with pytest.raises(LoadError, match="cannot be read: the path is none"):
         load(Path("a\0b"))
-    with pytest.raises(LoadError, match="is no file"):
+    with pytest.raises(LoadError, match="is not a file"):
         load(good / "below")
 
 
@@ -70,7 +70,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(
     path.write_bytes(b"x" * 30)
     small = os.stat_result((0o100644, 0, 0, 1, 0, 0, 5, 0, 0, 0))
     monkeypatch.setattr(os, "fstat", lambda _: small)
-    with pytest.raises(LimitError, match="is 21 bytes; 20 are the limit"):
+    with pytest.raises(LimitError, match="is 21 bytes; the limit is 20"):
         read_file(path, 20)
 
 
@@ -78,9 +78,9 @@ def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "big.sdef"
     with path.open("wb") as file:
         file.truncate(2 * 1024**3)
-    with pytest.raises(LoadError, match="is 2147483648 bytes; 4194304 are the limit"):
+    with pytest.raises(LoadError, match="is 2147483648 bytes; the limit is 4194304"):
         load(path)
-    with pytest.raises(LoadError, match="are the limit"):
+    with pytest.raises(LoadError, match="limit is"):
         parse(sdef() + b" " * limits.MAX_BYTES, "app.sdef")
 
 
@@ -104,7 +104,7 @@ def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
             b'<!DOCTYPE a [<!ENTITY x "y">]><a/>',
             ("entity", 1, "declares XML entities, which are not accepted"),
         ),
-        (b"<a>\n<b>\n</a>", ("xml", 3, "is no well-formed XML: mismatched tag")),
+        (b"<a>\n<b>\n</a>", ("xml", 3, "is not well-formed XML: mismatched tag")),
         (b"<?xml version='1.0' encoding='rot13'?><a/>", ("xml", 1, "")),
         (b"<?xml version='1.0' encoding='utf-7'?><a/>", ("xml", 1, "")),
         (b"<?xml version='1.0' encoding='shift_jis'?><a/>", ("xml", 1, "")),
@@ -114,7 +114,7 @@ def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
 def test_a_document_over_a_limit_is_refused(content: bytes, expected: tuple[str, int, str]) -> None:
     code, line, message = refused(content)
     assert (code, line) == expected[:2]
-    assert message.startswith(expected[2] or "is no well-formed XML: ")
+    assert message.startswith(expected[2] or "is not well-formed XML: ")
     assert "\n" not in message
 
 

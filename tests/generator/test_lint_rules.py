@@ -52,7 +52,7 @@ def test_a_cycle_of_classes_is_an_error_of_one_of_them() -> None:
     )
     assert by_rule(items, "inheritance-cycle") == [
         "app.sdef:7: error: class hen: inherits from itself; cut."
-        " What it would inherit through the cycle is missing. [inheritance-cycle]"
+        " What it inherits through the cycle is missing. [inheritance-cycle]"
     ]
 
 
@@ -72,7 +72,7 @@ def test_an_app_with_classes_needs_a_class_application() -> None:
     items = '<class name="leaf" code="leaf"/><command name="rustle" code="leafrust">'
     items += '<direct-parameter type="leaf"/></command>'
     [one] = found(items, "")
-    assert str(one).startswith("app.sdef: note: dictionary: has classes and no class application.")
+    assert str(one).startswith("app.sdef: note: dictionary: has classes, but no class application.")
 
 
 def test_a_library_of_suites_reaches_nothing_and_is_told_nothing() -> None:
@@ -162,8 +162,8 @@ def test_diagnostics_without_a_rule_of_their_own_are_passed_on() -> None:
     lines = [str(one) for one in lint(source(dictionary), {}, told)]
     assert lines == [
         "app.sdef:6: warning: command reread: is odd."
-        " The tools may differ from what is declared. [doubtful]",
-        "app.sdef:6: error: command reread: something is lost. Nothing is made of it. [left-out]",
+        " The tools may differ from the dictionary. [doubtful]",
+        "app.sdef:6: error: command reread: something is lost. It becomes no tool. [left-out]",
     ]
 
 

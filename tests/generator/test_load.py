@@ -33,14 +33,14 @@ def only(dictionary: Dictionary) -> list[object]:
     [
         (b"", "app.sdef: error: is empty"),
         (b" \n\t ", "app.sdef: error: is empty"),
-        (b"<dictionary>\n<suite name='a'>\n<command", "app.sdef:3: error: is no well-formed XML"),
-        (b"<dictionary>\n<suite>\n</dictionary>", "app.sdef:3: error: is no well-formed XML"),
-        (b"just text", "app.sdef:1: error: is no well-formed XML"),
+        (b"<dictionary>\n<suite name='a'>\n<command", "app.sdef:3: error: is not well-formed XML"),
+        (b"<dictionary>\n<suite>\n</dictionary>", "app.sdef:3: error: is not well-formed XML"),
+        (b"just text", "app.sdef:1: error: is not well-formed XML"),
         (b"\n\n<html/>", "holds <html>, not a <dictionary>"),
         (b"<dictionary/>", "app.sdef:1: error: declares no suite"),
         (b"<dictionary><documentation/></dictionary>", "declares no suite"),
-        (b"<dictionary xmlns:a='x'><xi:other/></dictionary>", "is no well-formed XML"),
-        (b"\xff\xfe\x00", "is no well-formed XML"),
+        (b"<dictionary xmlns:a='x'><xi:other/></dictionary>", "is not well-formed XML"),
+        (b"\xff\xfe\x00", "is not well-formed XML"),
     ],
 )
 def test_what_is_no_dictionary_is_refused_in_one_line(content: bytes, expected: str) -> None:
@@ -70,8 +70,8 @@ def test_a_document_type_with_an_internal_subset_is_accepted() -> None:
 
 def test_files_that_cannot_be_read_are_told_apart(tmp_path: Path) -> None:
     for path, expected in (
-        (tmp_path / "none.sdef", "is no file; check the path"),
-        (tmp_path, "is no file; check the path"),
+        (tmp_path / "none.sdef", "is not a file; check the path"),
+        (tmp_path, "is not a file; check the path"),
     ):
         with pytest.raises(LoadError, match=expected):
             load(path)
@@ -84,7 +84,7 @@ def test_a_file_over_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(loading, "MAX_BYTES", 20)
     big = tmp_path / "big.sdef"
     big.write_bytes(sdef())
-    with pytest.raises(LoadError, match="20 are the limit"):
+    with pytest.raises(LoadError, match="the limit is 20"):
         load(big)
 
 

@@ -122,7 +122,7 @@ def test_an_enabled_app_without_a_file_is_asked_through_macos(
 ) -> None:
     bundle(tmp_path, "Diary.app", NSAppleScriptEnabled=enabled, CFBundleIdentifier="com.example.d")
     monkeypatch.setattr(macos, "copy_definition", lambda path: None)
-    assert reason(tmp_path) == "has no scripting dictionary that macOS can give"
+    assert reason(tmp_path) == "has no scripting dictionary that macOS can read"
     monkeypatch.setattr(macos, "copy_definition", lambda path: sdef())
     (loaded,) = whole(from_bundles([only(tmp_path)]))
     assert loaded.source.id == "com.example.d"

@@ -98,7 +98,7 @@ def test_nothing_is_gone_while_an_input_could_not_be_read(tmp_path: Path) -> Non
     failed = replace(
         inputs(DIARY),
         previous=read_previous(tmp_path),
-        failed=[Diagnostic("broken.sdef", 1, "xml", "is no well-formed XML", "error")],
+        failed=[Diagnostic("broken.sdef", 1, "xml", "is not well-formed XML", "error")],
         prune=True,
     )
     files, report = generate(failed)
@@ -233,7 +233,7 @@ def test_a_reviewed_row_of_another_form_is_refused(
     build(tmp_path, DIARY)
     data = json.loads((tmp_path / "tools.lock").read_text())
     data[table][next(iter(data[table]))] = value
-    assert "was not left by a build" in spoil(tmp_path, "tools.lock", json.dumps(data))
+    assert "was not written by a build" in spoil(tmp_path, "tools.lock", json.dumps(data))
 
 
 def test_a_folder_without_a_catalogue_has_no_previous_build(tmp_path: Path) -> None:

@@ -65,9 +65,9 @@ ADDED = {
     "global x": "Global is not allowed",
     "raise x": "Raise is not allowed",
     "(x := 1)": "NamedExpr is not allowed",
-    "App('com.example.Other', 'Other')": "Expr is no part of a module",
+    "App('com.example.Other', 'Other')": "Expr does not belong in a module",
     "pass": "Pass",
-    "\u0456 = 1": "is no ASCII name",
+    "\u0456 = 1": "is not an ASCII name",
     "x = (": "does not parse",
     "x = '\0'": "does not parse",
 }
@@ -118,8 +118,8 @@ def test_a_schema_as_it_should_be_passes() -> None:
 
 
 BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"type": "string"}, "the root is no object"),
-    ({"anyOf": [schema()], "additionalProperties": False}, "the root is no object"),
+    ({"type": "string"}, "the root is not an object"),
+    ({"anyOf": [schema()], "additionalProperties": False}, "the root is not an object"),
     ({"type": "object", "properties": {}}, "the root is open"),
     ({**schema(), "additionalProperties": True}, "the root is open"),
     ({**schema(), "oneOf": []}, "the root uses oneOf"),
@@ -145,9 +145,9 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     (schema(**{"a b": {"type": "string"}}), "has the key 'a b'"),
     (schema(**{"a" * 65: {"type": "string"}}), "has the key"),
     (schema(**{"": {"type": "string"}}), "has the key ''"),
-    (schema(a={"type": "array", "items": {"type": "string"}, "minItems": -1}), "no JSON Schema"),
-    (schema(a={"type": "string", "description": 7}), "a has a description that is no text"),
-    ({**schema(), "required": "a"}, "is no JSON Schema"),
+    (schema(a={"type": "array", "items": {"type": "string"}, "minItems": -1}), "not JSON Schema"),
+    (schema(a={"type": "string", "description": 7}), "a has a description that is not text"),
+    ({**schema(), "required": "a"}, "not JSON Schema"),
 )
 
 

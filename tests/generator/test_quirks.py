@@ -29,11 +29,14 @@ def lowered(folder: Path, text: str) -> tuple[dict[str, str], list[str]]:
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ('[[gadget]]\nwhy = "x"', "[[gadget]] is no table of a quirk file; there are command"),
+        ('[[gadget]]\nwhy = "x"', "[[gadget]] is not a table of a quirk file; there are command"),
         ('[[command]]\nname = "a"', "[[command]] gives no reason; add why"),
         ('[[command]]\nname = "a"\nwhy = ""', "[[command]] gives no reason; add why"),
         ('[[command]]\nname = "a"\nwhy = "x"\ncolour = 1', "[[command]] has no key colour"),
-        ('[[command]]\nname = "a"\nwhy = "x"\nlevel = "SAVE"', "SAVE is no level; there are SAFE"),
+        (
+            '[[command]]\nname = "a"\nwhy = "x"\nlevel = "SAVE"',
+            "SAVE is not a level; there are SAFE",
+        ),
         ('[[command]]\nwhy = "x"', "[[command]] names no command; add name or code"),
         ('[[property]]\nname = "a"\nlevel = "SAFE"\nwhy = "x"', "[[property]] needs the key class"),
         ('[[property]]\nclass = "a"\nname = "a"\nwhy = "x"', "[[property]] needs the key level"),
@@ -56,7 +59,7 @@ def test_a_file_that_is_no_toml_costs_that_file(tmp_path: Path) -> None:
     (tmp_path / "ledger.toml").write_text(APP)
     (one,), (fault,) = quirks(tmp_path, "app = ")
     assert one.file == "quirks/ledger.toml"
-    assert fault.startswith("quirks/diary.toml:1: error: is no TOML: ")
+    assert fault.startswith("quirks/diary.toml:1: error: is not TOML: ")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +162,7 @@ def test_a_recipe_that_does_not_fit_is_told_and_left_out(
 
 def test_a_recipe_on_an_unknown_tool_or_under_a_taken_name_is_told(tmp_path: Path) -> None:
     _, (told,) = lowered(tmp_path, APP + RECIPE.replace('"list"', '"burn"'))
-    assert "recipe recent rests on burn, which is no tool of this app" in told
+    assert "recipe recent rests on burn, which is not a tool of this app" in told
     _, (told,) = lowered(tmp_path, APP + RECIPE.replace('"recent"', '"reread"'))
     assert "recipe reread has the name of a tool" in told
 

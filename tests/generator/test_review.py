@@ -118,7 +118,7 @@ def test_check_is_silent_until_something_would_change(diary: Path, tools: Path) 
     result = run("check", diary, tools, code=1)
     assert "-def find(" in result.stdout
     assert result.stderr.startswith(
-        "iac-gen: 6 files are not what a build gives; mend it with: iac-gen "
+        "iac-gen: 6 files are differ from a build; fix them with: iac-gen "
     )
 
 

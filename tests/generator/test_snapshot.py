@@ -122,15 +122,15 @@ def refused(path: Path) -> str:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", ":1: error: is no JSON"),
-        ("{", ":1: error: is no JSON"),
-        ('{"format": 1,\n"name": }', ":2: error: is no JSON"),
-        (json.dumps(GOOD)[:-40], "is no JSON"),
-        (sdef().decode(), "is no JSON"),
-        ("[]", "is no snapshot of format 1; make one with iac-gen snapshot"),
-        ("{}", "is no snapshot of format 1"),
-        (json.dumps({**GOOD, "format": 2}), "is no snapshot of format 1"),
-        (json.dumps({**GOOD, "format": "1"}), "is no snapshot of format 1"),
+        ("", ":1: error: is not JSON"),
+        ("{", ":1: error: is not JSON"),
+        ('{"format": 1,\n"name": }', ":2: error: is not JSON"),
+        (json.dumps(GOOD)[:-40], "is not JSON"),
+        (sdef().decode(), "is not JSON"),
+        ("[]", "is not a snapshot of format 1; make one with iac-gen snapshot"),
+        ("{}", "is not a snapshot of format 1"),
+        (json.dumps({**GOOD, "format": 2}), "is not a snapshot of format 1"),
+        (json.dumps({**GOOD, "format": "1"}), "is not a snapshot of format 1"),
         ("[" * 100_000, "is nested too deeply"),
     ],
 )
@@ -141,8 +141,8 @@ def test_what_is_no_snapshot_is_refused(tmp_path: Path, content: str, expected: 
 
 
 def test_a_snapshot_that_cannot_be_read_says_why(tmp_path: Path) -> None:
-    assert "is no file" in refused(tmp_path / "none.json")
-    assert "is no file" in refused(tmp_path)
+    assert "is not a file" in refused(tmp_path / "none.json")
+    assert "is not a file" in refused(tmp_path)
     path = tmp_path / "bad.json"
     path.write_bytes(b"\xff\xfe")
     assert "cannot be read" in refused(path)
@@ -179,7 +179,7 @@ WRONG_SUITES: tuple[object, ...] = (
 def test_wrong_types_are_refused(tmp_path: Path, suites: object) -> None:
     path = tmp_path / "bad.json"
     path.write_text(json.dumps({**GOOD, "suites": suites}))
-    assert "is no whole snapshot" in refused(path)
+    assert "is not a complete snapshot" in refused(path)
 
 
 def test_what_may_be_left_out_may_be_null(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_what_may_be_left_out_may_be_null(tmp_path: Path) -> None:
 def test_a_wrong_access_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     path.write_text(write_snapshot(source()).replace('"access": "r"', '"access": "x"'))
-    assert "'x' is none of" in refused(path)
+    assert "'x' is not one of" in refused(path)
 
 
 def test_a_type_nested_too_deeply_is_refused(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_an_app_without_a_name_gets_that_of_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("digest", ["", "g" * 64, "A" * 64, "0" * 65, 7, None])
 def test_a_digest_that_is_none_is_refused(tmp_path: Path, digest: object) -> None:
-    assert "is no whole snapshot" in refused(changed(tmp_path, digest=digest))
+    assert "is not a complete snapshot" in refused(changed(tmp_path, digest=digest))
 
 
 def test_half_a_character_costs_a_description_and_nothing_else(tmp_path: Path) -> None:

@@ -175,10 +175,10 @@ def test_an_app_is_asked_in_one_process(names: AskedNames, program: Callable[[st
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("print('{')", "not that of our script"),
-        ("print('[1]')", "not that of our script"),
-        ('print(\'{"commands": [], "classes": []}\')', "not that of our script"),
-        ("print('[' * 100000)", "not that of our script"),
+        ("print('{')", "not come from IAC's script"),
+        ("print('[1]')", "not come from IAC's script"),
+        ('print(\'{"commands": [], "classes": []}\')', "not come from IAC's script"),
+        ("print('[' * 100000)", "not come from IAC's script"),
         (
             "import json, sys; n = len(json.load(sys.stdin)['classes']);"
             "row = {'properties': None, 'elements': [], 'parent': None};"
@@ -189,13 +189,13 @@ def test_an_app_is_asked_in_one_process(names: AskedNames, program: Callable[[st
             "import json, sys; n = len(json.load(sys.stdin)['classes']);"
             "row = {'properties': [3], 'elements': [], 'parent': 4};"
             "print(json.dumps({'commands': [], 'classes': [row] * n}))",
-            "not that of our script",
+            "not come from IAC's script",
         ),
         (
             "import json, sys; n = len(json.load(sys.stdin)['classes']);"
             "row = {'properties': [], 'elements': [], 'parent': 4};"
             "print(json.dumps({'commands': [], 'classes': [row] * n}))",
-            "not that of our script",
+            "not come from IAC's script",
         ),
         (
             "import sys; print('execution error: Error: Application can\\'t be found. (-2700)',"
@@ -293,7 +293,9 @@ def test_the_simulator_agrees_with_every_bundled_app() -> None:
     assert (code, err) == (0, "")
     assert re.search(r"^notes: \d\d+ names, 0 differ$", out, re.M)
     assert re.search(r"^system_events: \d{3} names, 0 differ$", out, re.M)
-    assert re.search(r"^standard_additions: \d+ names of an addition are not compared$", out, re.M)
+    assert re.search(
+        r"^standard_additions: \d+ names of Standard Additions are not compared$", out, re.M
+    )
 
 
 @pytest.mark.process

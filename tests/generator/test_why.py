@@ -36,7 +36,7 @@ def test_all_evidence_of_a_tool_is_told_in_its_order(diary: Path) -> None:
         "diary_get_weather",
         "1. SAFE, reads (words)",
         "2. DANGEROUS, takes a password (parameter password [pass])",
-        "3. DANGEROUS, the app asks for the right to run things (access group diary.run)",
+        "3. DANGEROUS, the app requests the right to run things (access group diary.run)",
         "result: DANGEROUS, takes a password",
     ]
     assert why("diary", "diary_get_weather", "--dictionary", diary) == lines

@@ -29,7 +29,7 @@ FLAGGED = {"element": "message", "of": "inbox", "where": {"flagged status": True
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        ('notes.list("nte")', 'line 1: "nte" is no name here. Nearest: note'),
+        ('notes.list("nte")', 'line 1: "nte" is not a name here. Nearest: note'),
         ("mail.lst()", "line 1: Module mail has no member lst"),
         ('mail.list("message", off=1)', "line 1: Argument off does not match"),
         (
@@ -96,7 +96,7 @@ calendar.set(event, properties={"location": "Garden"})
 calendar.get(event, properties=["summary", "location"])
 """)
     assert said == {"summary": "Tea", "location": "Garden"}
-    with pytest.raises(InvalidParameterError, match="names an object by its place"):
+    with pytest.raises(InvalidParameterError, match="names an object by its position"):
         desk.plan('made = reminders.make("list")\nreminders.move("reminders[0]", to=made)')
 
 
@@ -171,7 +171,7 @@ def test_limits_end_a_program(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("iac_plans.rehearse.CALLS", 5)
     with pytest.raises(ToolError, match="at most 5 calls"):
         desk.ask("run_plan", program="for i in range(6):\n    notes.make_note(str(i))")
-    with pytest.raises(ToolError, match="is text, numbers"):
+    with pytest.raises(ToolError, match="can return text, numbers"):
         desk.ask("run_plan", program="10**400")
 
 
@@ -179,7 +179,7 @@ def test_without_the_sandbox_a_plan_says_how_to_get_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    with pytest.raises(SetupError, match=r"get it with: pip install 'iac-for-mac\[plans\]'"):
+    with pytest.raises(SetupError, match=r"install it with: pip install 'iac-for-mac\[plans\]'"):
         desk.ask("run_plan", program="1")
 
 

@@ -104,7 +104,7 @@ def test_a_denied_write_is_written_down_with_its_source(folder: Path) -> None:
 def test_an_empty_file_is_no_audit_yet(folder: Path) -> None:
     folder.mkdir(mode=0o700)
     (folder / "audit.db").touch(mode=0o600)
-    with pytest.raises(SetupError, match="There is no audit in"):
+    with pytest.raises(SetupError, match="There is no audit log in"):
         find(folder, Query(), 1)
     record(folder)
     assert len(find(folder, Query(), 9)) == 1

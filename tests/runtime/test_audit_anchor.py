@@ -112,12 +112,12 @@ def rewritten(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "meaning"),
     [
-        (rolled_back, "the record was rolled back: it ends at row 8."),
-        (rolled_back_and_written_on, "rolled back and written on, or rewritten: the row has"),
+        (rolled_back, "the audit log was rolled back: it ends at row 8."),
+        (rolled_back_and_written_on, "rolled back and continued, or rewritten: the row has"),
         (rolled_back_written_on_and_dropped, "that drop does not know the anchor"),
-        (replaced, "the record was replaced: another one stands in its place"),
-        (replaced_and_dropped, "the record was replaced: another one stands in its place"),
-        (rewritten, "rolled back and written on, or rewritten: the row has another hash"),
+        (replaced, "the audit log was replaced by another one"),
+        (replaced_and_dropped, "the audit log was replaced by another one"),
+        (rewritten, "rolled back and continued, or rewritten: the row has another hash"),
     ],
 )
 def test_a_valid_chain_that_is_not_the_anchored_one_is_found(
@@ -196,9 +196,9 @@ def test_anchors_are_found_between_other_lines_of_a_log(kept: Path) -> None:
     assert (list(anchors), others) == ([1], 2)
     status, lines = checked(kept)
     assert status == 0
-    assert f"2 lines of {kept} hold no anchor and were passed over." in lines
+    assert f"2 lines of {kept} have no anchor and were skipped." in lines
     kept.write_text("nothing\n")
-    with pytest.raises(SetupError, match="holds no anchor"):
+    with pytest.raises(SetupError, match="has no anchor"):
         run("verify", "--anchor", str(kept))
     with pytest.raises(SetupError, match="cannot be read: No such file"):
         run("verify", "--anchor", str(kept.with_name("none")))
@@ -248,18 +248,22 @@ def test_the_systems_log_gets_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_place_elsewhere_is_asked_for(kept: Path) -> None:
-    with pytest.raises(SetupError, match="There is no audit in"):
+    with pytest.raises(SetupError, match="There is no audit log in"):
         run("anchor", "--file", str(kept))
     folder = record()
     for options in ((), ("--syslog", "--file", str(kept)), ("--syslog", "--", "cat")):
-        with pytest.raises(click.UsageError, match="Say where"):
+        with pytest.raises(click.UsageError, match="Choose where"):
             run("anchor", *options)
-    with pytest.raises(click.UsageError, match="take another"):
+    with pytest.raises(click.UsageError, match="choose another"):
         run("anchor", "--file", str(folder / "anchors"))
     with pytest.raises(SetupError, match="cannot be written"):
         run("anchor", "--file", str(kept / "none" / "anchors"))
     (folder / store.FILE).chmod(0o644)
-    with pytest.raises(SetupError, match=r"^No anchor was made \(it is open to others\)\. Close"):
+    with pytest.raises(
+        SetupError,
+        match=r"^No anchor was made \(other users can write to it\)\."
+        " Close",
+    ):
         run("anchor", "--file", str(kept))
 
 
@@ -271,9 +275,9 @@ def test_a_record_that_is_gone_is_told(kept: Path) -> None:
 
 
 HASH, OTHER = "ab" * 32, "cd" * 32
-REWRITTEN = "the record was rolled back and written on, or rewritten: the row has another hash"
+REWRITTEN = "the audit log was rolled back and continued, or rewritten: the row has another hash"
 ROLLED = (
-    "the record was rolled back and written on before row 9 dropped this part:"
+    "the audit log was rolled back and continued before row 9 dropped this part:"
     " that drop does not know the anchor"
 )
 
@@ -288,14 +292,14 @@ ROLLED = (
         (None, {"5": HASH}, 4, {}, "the row is missing"),
         (None, {"5": OTHER}, 5, {}, ROLLED),
         (None, {}, 6, {}, ROLLED),
-        (None, {}, 0, {"last": 4}, "the record was rolled back: it ends at row 4"),
+        (None, {}, 0, {"last": 4}, "the audit log was rolled back: it ends at row 4"),
         (OTHER, {}, 0, {"last": 5}, REWRITTEN),
         (
             None,
             {},
             0,
             {"store": "y", "last": 4},
-            "the record was replaced: another one stands in its place",
+            "the audit log was replaced by another one",
         ),
     ],
 )

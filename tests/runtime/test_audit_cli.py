@@ -123,7 +123,7 @@ def test_drop_asks_and_the_rest_verifies(recorded: Path) -> None:
 
 @pytest.mark.parametrize("command", ["tail", "search", "verify", "export", "drop --keep 1 --yes"])
 def test_before_the_first_call_one_line_says_so(command: str) -> None:
-    with pytest.raises(SetupError, match="There is no audit in"):
+    with pytest.raises(SetupError, match="There is no audit log in"):
         run(*command.split())
 
 

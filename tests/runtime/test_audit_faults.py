@@ -113,7 +113,7 @@ def test_while_it_cannot_be_written_reads_go_on_and_are_written_later(
     folder.mkdir(mode=0o700)
     (folder / "audit.db").mkdir()
     audit = Audit.open(folder)
-    with pytest.raises(AuditError, match="nothing is changed"):
+    with pytest.raises(AuditError, match="no tool changes anything"):
         audit.intent(WRITE)
     call(audit, READ)
     assert audit.warning
@@ -229,7 +229,7 @@ def test_a_newer_file_is_refused_with_the_way_out(folder: Path) -> None:
     connection.close()
     # Also for a server that had it open.
     for _ in range(2):
-        with pytest.raises(AuditError, match="a newer version of iac wrote it") as caught:
+        with pytest.raises(AuditError, match="a newer version of IAC wrote it") as caught:
             audit.intent(WRITE)
         assert "Use that version" in caught.value.suggestion
         audit.close()
@@ -280,7 +280,7 @@ def test_a_link_in_place_of_the_file_is_not_followed(folder: Path, tmp_path: Pat
 
 def test_a_folder_open_to_others_is_refused(folder: Path) -> None:
     folder.mkdir(mode=0o755)
-    with pytest.raises(SetupError, match="open to others"):
+    with pytest.raises(SetupError, match="other users can write to it"):
         Audit.open(folder)
 
 

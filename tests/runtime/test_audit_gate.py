@@ -59,8 +59,8 @@ def test_a_call_that_must_wait_says_how_long_and_its_answer_keeps(catalogue: Cat
     error = caught.value
     assert (error.type, error.retryable) == ("BUSY", True)
     assert (error.app, error.command) == ("Diary", "diary_make_entry")
-    assert error.message == "Too many calls: this one can run in 2.2 seconds."
-    assert error.suggestion == "Wait that long, or do more with one call."
+    assert error.message == "Too many calls: this one can run after 2.2 seconds."
+    assert error.suggestion == "Wait, or do more in one call."
     assert gate.simulator.events == []  # type: ignore[attr-defined]
     limiter.answer = Permit(0.06)
     done = gate.call(again)
@@ -96,7 +96,7 @@ def test_the_audit_holds_who_called_what_was_decided_and_what_came_of_it(
     assert rows[0].line == read.line
     # Both rows of the call that was asked about are one.
     always = "DANGEROUS calls always require approval."
-    assert rows[1].reasons == [always, "The user said no."]
+    assert rows[1].reasons == [always, "The user declined."]
     assert [row.asked for row in rows] == [[], [["client", "decline"]], []]
     assert len(find(open_state(), Query(simulated=True), 10)) == 3
     assert find(open_state(), Query(simulated=False), 10) == []

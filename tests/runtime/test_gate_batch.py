@@ -128,7 +128,7 @@ def test_a_no_runs_none() -> None:
 def test_a_wrong_call_refuses_all_before_anything_is_sent_and_is_named() -> None:
     desk = Desk("preset = 'trusted'")
     for wrong in ({"nam": "x"}, {}):
-        with pytest.raises(ToolError, match=r"Call 2 of 3: .* None of them was sent\."):
+        with pytest.raises(ToolError, match=r"Call 2 of 3: .* None was sent\."):
             desk.call(MAKE, [{"name": "a"}, wrong, {"name": "c"}])
     assert len(desk.names) == 6
 
@@ -209,9 +209,9 @@ def test_each_call_has_a_row_in_the_audit_beside_that_of_the_question() -> None:
     assert isinstance(tail, Done)
     rows = [row for row in tail.value["calls"] if row["tool"] == DELETE]
     said = sorted(
-        reason for row in rows for reason in row["reasons"] if "decided on together" in reason
+        reason for row in rows for reason in row["reasons"] if "approved together" in reason
     )
-    assert said == [f"Call {at} of 2 that were decided on together." for at in (1, 2)]
+    assert said == [f"Call {at} of 2 that were approved together." for at in (1, 2)]
     assert len(rows) == 3
 
 

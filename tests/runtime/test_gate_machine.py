@@ -111,9 +111,9 @@ class Machine(RuleBasedStateMachine):
             # What it names has changed meanwhile.
             assert fresh
             assert verdict in YES
-            assert "It has changed since you were asked:" in outcome.question.text
+            assert "It has changed since the last prompt:" in outcome.question.text
         if isinstance(outcome, Refused) and fresh:
-            assert ("The user said no." in outcome.reason) == (verdict == "decline")
+            assert ("The user declined." in outcome.reason) == (verdict == "decline")
         if isinstance(outcome, Done):
             assert fresh
             assert verdict in YES

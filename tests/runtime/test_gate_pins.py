@@ -43,7 +43,7 @@ def test_nothing_is_acted_on_but_what_a_person_was_shown(
         shown = named(place, reference, desk.items)
         # Of several, five at most are described.
         assert all(one[1] in outcome.question.text for one in shown[:5])
-        assert (rounds > 1) == ("It has changed since you were asked:" in outcome.question.text)
+        assert (rounds > 1) == ("It has changed since the last prompt:" in outcome.question.text)
         for change in thinking:
             happen(place, desk.items, change)
         thinking = []
@@ -83,5 +83,5 @@ def test_of_a_long_list_of_references_the_last_is_held_too() -> None:
     desk.items[29], desk.items[30] = desk.items[30], desk.items[29]
     anew = desk.gate.call(asked._replace(token=first.token, verdict="once"))
     assert isinstance(anew, Asks)
-    assert "More of it has changed than is shown here." in anew.question.text
+    assert "More has changed than is shown here." in anew.question.text
     assert desk.acted == 0

@@ -86,8 +86,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 'Claude wants to delete the note "Shopping list" in Notes.',
                 '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
                 " modification date 2026-02-25 18:00",
-                "Asked because: DANGEROUS calls always require approval.",
-                "Can it be undone? Yes, for a while: it goes to Recently Deleted in Notes. It can"
+                "Reason: DANGEROUS calls always require approval.",
+                "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes. It can"
                 " be moved back for a week.",
                 f"DANGEROUS: notes_delete, {NOTES}[0]",
             ],
@@ -107,8 +107,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 'Claude wants to move the note "Shopping list" in Notes.',
                 '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
                 " modification date 2026-02-25 18:00",
-                'With to: the folder "Work".',
-                "Asked because: MODIFY calls are asked about by preset cautious.",
+                'Arguments: to = the folder "Work".',
+                "Reason: MODIFY calls require approval (preset cautious).",
                 "Can it be undone? Yes, for a week: it can be moved back.",
             ],
         ),
@@ -122,8 +122,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 ' recipients "p0@example.org", "p1@example.org", "p2@example.org",'
                 ' "p3@example.org", "p4@example.org" and 2 more, content "At noon by the river by'
                 ' the river by the river by the river by the river by the…"',
-                "Asked because: DANGEROUS calls always require approval.",
-                "Can it be undone? No: what is sent cannot be called back.",
+                "Reason: DANGEROUS calls always require approval.",
+                "Can it be undone? No: a sent message cannot be called back.",
             ],
         ),
         (
@@ -142,9 +142,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 'Claude wants to delete the event "Dentist" in Calendar.',
                 '  event "Dentist", start date 2026-03-03 08:00, end'
                 ' date 2026-03-03 08:45, location "12 High Street"',
-                "Asked because: DANGEROUS calls always require approval.",
-                "Can it be undone? No: it is gone, but what could be read of it is kept for a"
-                " week.",
+                "Reason: DANGEROUS calls always require approval.",
+                "Can it be undone? No: it is gone, but IAC keeps what it could read for a week.",
             ],
         ),
         (
@@ -154,8 +153,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 'Claude wants to delete the item "Todo.txt" in Finder.',
                 '  item "Todo.txt", at "/Users/me/Desktop/Todo.txt", kind "Plain Text Document",'
                 " size 412 bytes",
-                "Asked because: DANGEROUS calls always require approval.",
-                "Can it be undone? Yes, until the Trash is emptied: it goes there. It can be moved"
+                "Reason: DANGEROUS calls always require approval.",
+                "Can it be undone? Yes, until the Trash is emptied. It can be moved"
                 " back for a week.",
                 'DANGEROUS: finder_delete, desktop.items["Todo.txt"]',
             ],
@@ -174,7 +173,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
             [
                 'Claude wants to close the tab "Example Domain" in Safari.',
                 '  tab "Example Domain", URL "https://example.com/"',
-                "Asked because: MODIFY calls are asked about by preset cautious.",
+                "Reason: MODIFY calls require approval (preset cautious).",
                 "Can it be undone? Yes: it can be opened again.",
             ],
         ),
@@ -184,8 +183,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
             [
                 'Claude wants to change the calendar "Home" in Calendar.',
                 'It sets name to "House".',
-                "Asked because: MODIFY calls are asked about by preset cautious.",
-                "Can it be undone? Yes, for a week: the old values are kept, to be put back.",
+                "Reason: MODIFY calls require approval (preset cautious).",
+                "Can it be undone? Yes, for a week: the old values are kept and can be restored.",
             ],
         ),
     ],

@@ -156,7 +156,7 @@ def test_where_the_window_cannot_be_kept_no_dangerous_call_runs(
 ) -> None:
     (tmp_path / "limits.json").mkdir()
     limiter = Limiter(tmp_path, SMALL, clock)
-    with pytest.raises(SetupError, match="cannot be kept"):
+    with pytest.raises(SetupError, match="cannot be stored"):
         limiter.take("dangerous")
     assert limiter.take("write") == Permit(0.0)
 
@@ -254,7 +254,7 @@ def test_a_call_far_over_the_limit_is_refused_and_not_sent(catalogue: Catalogue)
     read(gate)
     sent = len(gate.simulator.events)  # type: ignore[attr-defined]
     with pytest.raises(
-        ToolError, match=r"Too many calls: this one can run in [56]\d\.\d"
+        ToolError, match=r"Too many calls: this one can run after [56]\d\.\d"
     ) as caught:
         gate.call(READ)
     assert (caught.value.type, caught.value.retryable) == ("BUSY", True)

@@ -178,7 +178,7 @@ def test_a_secret_is_not_kept(catalogue: Catalogue, tmp_path: Path) -> None:
     kept = History(lambda: tmp_path)
     diary = gate(catalogue, kept={open_history: kept})
     write(diary, secret)
-    assert "looks like a secret" in write(diary, "gone").undo
+    assert "something like a secret" in write(diary, "gone").undo
     kept.close()
     held = b"".join(path.read_bytes() for path in tmp_path.glob(f"{FILE}*"))
     assert b"diary_set" in held

@@ -72,13 +72,13 @@ def refusal(store: ApprovalStore, token: str, facts: CallFacts, **more: Any) -> 
 def test_a_token_is_good_for_its_call_once(store: ApprovalStore) -> None:
     token = token_for(store, DELETE)
     assert redeem(store, token, DELETE, decided(DELETE)).level == "DANGEROUS"
-    assert "used already" in refusal(store, token, DELETE)
+    assert "already used" in refusal(store, token, DELETE)
 
 
 def test_a_token_is_good_once_across_processes(store: ApprovalStore, folder: Path) -> None:
     token = token_for(store, DELETE)
     redeem(ApprovalStore(folder), token, DELETE, decided(DELETE))
-    assert "used already" in refusal(ApprovalStore(folder), token, DELETE)
+    assert "already used" in refusal(ApprovalStore(folder), token, DELETE)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ def test_a_token_is_good_for_no_other_call_and_is_used_up_by_it(
 ) -> None:
     token = token_for(store, WRITE)
     assert "for another call" in refusal(store, token, other)
-    assert "used already" in refusal(store, token, WRITE)
+    assert "already used" in refusal(store, token, WRITE)
 
 
 def test_a_token_is_no_good_for_a_level_that_was_not_shown(store: ApprovalStore) -> None:
     token = token_for(store, WRITE)
     higher = replace(decided(WRITE), level="DANGEROUS")
-    with pytest.raises(TokenError, match="another level"):
+    with pytest.raises(TokenError, match="different level"):
         redeem(store, token, WRITE, higher)
 
 
@@ -120,7 +120,7 @@ def test_a_token_of_another_key_is_not_ours(store: ApprovalStore, tmp_path: Path
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     foreign = token_for(ApprovalStore(elsewhere), WRITE)
-    assert "not given by this program" in refusal(store, foreign, WRITE)
+    assert "not come from this program" in refusal(store, foreign, WRITE)
 
 
 def test_a_token_that_was_touched_is_not_ours(store: ApprovalStore) -> None:
@@ -146,7 +146,7 @@ def test_a_token_with_a_changed_level_is_not_ours(store: ApprovalStore) -> None:
     said = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     said[2] = "MODIFY"
     forged = base64.urlsafe_b64encode(json.dumps(said).encode()).decode().rstrip("=")
-    assert "not given" in refusal(store, f"{forged}.{mac}", DELETE)
+    assert "not come from" in refusal(store, f"{forged}.{mac}", DELETE)
 
 
 def decline(store: ApprovalStore, client: str, now: float, count: int = budget.MOST) -> None:
@@ -324,7 +324,7 @@ def test_a_state_that_is_not_safe_is_refused(folder: Path, tmp_path: Path) -> No
     key.unlink()
     ApprovalStore(folder)
     (folder / FILE).chmod(0o666)
-    with pytest.raises(SetupError, match="open to others"):
+    with pytest.raises(SetupError, match="other users can write to it"):
         ApprovalStore(folder)
     (folder / FILE).unlink()
     (folder / FILE).symlink_to(target)

@@ -106,7 +106,7 @@ def test_a_rule_that_raises_holds_for_one_item_of_a_list() -> None:
     ],
 )
 def test_an_empty_list_is_no_rule_for_every_call(text: str) -> None:
-    with pytest.raises(SetupError, match=r"policy.toml line \d: .*is empty; give a text"):
+    with pytest.raises(SetupError, match=r"policy.toml line \d: .*is empty; give it a text"):
         parse_policy(text)
 
 

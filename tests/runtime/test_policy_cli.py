@@ -37,7 +37,7 @@ def test_show_says_where_each_value_comes_from(
     status, out, _ = run(capsys, "show")
     assert status == 0
     assert f"file        {file}  (not there: defaults hold)" in out
-    assert "preset      cautious: reads run, changes ask  (default)" in out
+    assert "preset      cautious: reads run, changes require approval  (default)" in out
     write(
         file,
         "preset = 'trusted'\nlaunch = 'com.apple.Notes'\n[blocklist]\nadd = 'com.x'\n"
@@ -48,7 +48,7 @@ def test_show_says_where_each_value_comes_from(
     monkeypatch.setenv("ACCESSIBILITY_MCP_BLOCKLIST", "com.y")
     _, out, _ = run(capsys, "show", "--read-only")
     assert (
-        "preset      trusted: reads and changes run, what cannot be taken back asks"
+        "preset      trusted: reads and changes run, DANGEROUS calls require approval"
         f"  ({file} line 1)" in out
     )
     assert "read-only   yes  (--read-only)" in out
@@ -147,7 +147,7 @@ def test_edit_replaces_the_policy_when_it_is_right(
 ) -> None:
     editor(tmp_path, "preset = 'private'\n", monkeypatch)
     status, out, _ = run(capsys, "edit")
-    assert (status, out) == (0, f"{file} holds from the next start on.\n")
+    assert (status, out) == (0, f"{file} takes effect at the next start.\n")
     assert file.read_text() == "preset = 'private'\n"
     assert file.stat().st_mode & 0o077 == 0
     status, out, _ = run(capsys, "edit")
@@ -202,7 +202,7 @@ def test_edit_starts_from_a_sample_that_is_right(
 
 
 def test_decisions_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "decisions")[1] == "Nothing is allowed for good.\n"
+    assert run(capsys, "decisions")[1] == 'You have no "always allow" answers.\n'
     store = ApprovalStore()
     remember(store, WRITE)
     _, out, _ = run(capsys, "decisions")
@@ -235,13 +235,13 @@ def test_resume_lets_questions_be_asked_again(capsys: pytest.CaptureFixture[str]
     for command in ("status", "doctor"):
         main([command])
         out = capsys.readouterr().out
-        assert re.search(r"No question of Claude is asked until 20[-0-9]+ [:0-9]+", out)
+        assert re.search(r"Claude cannot show approval prompts until 20[-0-9]+ [:0-9]+", out)
         assert "iac-mcp policy resume" in out
     main(["status", "--json"])
     (row,) = json.loads(capsys.readouterr().out)["paused"]
     assert (row["client"], row["lift"]) == ("Claude", "iac-mcp policy resume")
-    assert run(capsys, "resume")[1] == "Questions are asked again.\n"
-    assert run(capsys, "resume")[1] == "Questions were not stopped.\n"
+    assert run(capsys, "resume")[1] == "Approval prompts can appear again.\n"
+    assert run(capsys, "resume")[1] == "Approval prompts were not paused.\n"
     assert not stopped(store, WRITE.client)
     main(["status"])
     assert "No question" not in capsys.readouterr().out

@@ -71,7 +71,7 @@ def test_private_reads_run_for_the_apps_that_the_user_named() -> None:
     for name in ("com.apple.Notes", "notes", "com.apple.*"):
         assert actions(f"preset = 'private'\nreads = '{name}'") == ["allow", "ask", "ask"]
     found = judged(READ, "preset = 'private'\nreads = 'com.apple.mail'")
-    assert found.reasons == ("Notes is not under reads in policy.toml.",)
+    assert found.reasons == ("Notes is not in reads in policy.toml.",)
     assert not found.offers_always
     bare = CallFacts("list_apps")
     policy = parse_policy("preset = 'private'")
@@ -143,7 +143,7 @@ def test_escalation_raises_the_users_level_too_unless_he_accepts_that_rule() -> 
     rule = "[[rule]]\ntool = 'finder_move'\nlevel = 'SAFE'\n"
     found = judged(call, rule)
     assert (found.level, found.rules) == ("DANGEROUS", ("replacing",))
-    assert found.reasons[1] == "What is there would be replaced (replacing). [replacing]"
+    assert found.reasons[1] == "It would replace something (replacing). [replacing]"
     assert judged(call, rule + "accept = 'replacing'").level == "SAFE"
 
 
@@ -222,7 +222,7 @@ def test_nothing_writes_to_an_app_of_the_blocklist() -> None:
     for identity in ("", "com apple notes", "com.apple.securityAgent"):
         found = judged_on(WRITE, identity)
         assert found.action == "deny"
-        assert "cannot be taken off" in found.suggestion
+        assert "cannot be removed from the blocklist" in found.suggestion
         assert judged_on(READ, identity).action == "allow"
     assert judged_on(WRITE, "local.notes").action == "ask"
 

@@ -15,7 +15,7 @@ from iac_runtime.tools.catalogue import Catalogue
 
 D = "host d.example"
 WINDOW = "windows[0]"
-RUNS = "what it runs can reach any app"
+RUNS = "the code can reach any app"
 MILK = 'notes["Milk"]'
 
 
@@ -172,7 +172,7 @@ def test_a_process_that_is_only_shown_may_be_any() -> None:
         (
             "safari do_javascript",
             {"in_": "documents[0]", "code": "x"},
-            "what it runs can reach any app",
+            "the code can reach any app",
         ),
         (
             "standard_additions open_location",

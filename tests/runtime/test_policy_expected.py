@@ -93,14 +93,14 @@ def test_what_does_not_is_told_and_ends_with_1(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[[expect]]\ncall = 'x'", "e.toml line 1: this expect has no decision."),
+        ("[[expect]]\ncall = 'x'", "e.toml line 1: this [[expect]] has no decision."),
         ("[[expect]]\ncal = 'x'", 'e.toml line 2: there is no key "cal". Nearest: call'),
         ("[[expect]]\ndecision = 'alow'", 'line 2: there is no decision "alow". Nearest: allow'),
-        ("[[expect]]\nat = 'noon'", 'line 2: at wants a day and a time, as in "mon 12:00".'),
-        ("[[expect]]\narguments = 3", "line 2: arguments wants a table."),
-        ("expect = 3", "line 1: write each expect under a line of its own: [[expect]]"),
+        ("[[expect]]\nat = 'noon'", 'line 2: at must be a day and a time, such as "mon 12:00".'),
+        ("[[expect]]\narguments = 3", "line 2: arguments must be a table."),
+        ("expect = 3", "line 1: write each one under a separate line: [[expect]]"),
         ("expect = [", "e.toml line 1: "),
-        ("policy = 'gone.toml'", "gone.toml is not there"),
+        ("policy = 'gone.toml'", "gone.toml does not exist"),
     ],
 )
 def test_a_file_that_is_not_right_is_told_with_its_line(
@@ -114,7 +114,7 @@ def test_a_file_that_is_not_right_is_told_with_its_line(
     assert "gone.toml cannot be read: No such file" in capsys.readouterr().err
     file.write_bytes(b"\xff")
     assert main(["policy", "test", str(file)]) == 2
-    assert "is no UTF-8" in capsys.readouterr().err
+    assert "is not UTF-8" in capsys.readouterr().err
 
 
 def test_explain_says_of_each_rule_why_it_does_not_hold(

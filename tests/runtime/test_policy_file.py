@@ -109,10 +109,10 @@ WRONG = [
     ("prest = 'cautious'", 'line 1: there is no key "prest". Nearest: preset'),
     ("\n\npreset = 'cautios'", 'line 3: there is no preset "cautios". Nearest: cautious'),
     ("preset = 3", 'line 1: there is no preset "3".'),
-    ("read_only = 'yes'", "line 1: read_only wants true or false."),
-    ("rate_limit = 0", "line 1: rate_limit wants a number above 0 and below 1,000,000."),
-    ("rate_limit = true", "line 1: rate_limit wants a number above 0 and below 1,000,000."),
-    ("rate_limit = nan", "line 1: rate_limit wants a number above 0 and below 1,000,000."),
+    ("read_only = 'yes'", "line 1: read_only must be true or false."),
+    ("rate_limit = 0", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
+    ("rate_limit = true", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
+    ("rate_limit = nan", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
     (
         "[limits]\nreads_per_secnd = 3",
         'line 2: there is no key "reads_per_secnd". Nearest: reads_per_second',
@@ -125,24 +125,24 @@ WRONG = [
         "[limits]\ndangerous = 20",
         "line 2: dangerous is dangerous_per_second now: write dangerous_per_second = 0.00556.",
     ),
-    ("[limits]\ndangerous = 0", "line 2: dangerous wants a number above 0"),
-    ("limits = 3", "line 1: limits wants a table."),
-    ("launch = [3]", "line 1: launch wants a text, or a list of texts."),
-    ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is no bundle id, as in com.apple.Notes.'),
+    ("[limits]\ndangerous = 0", "line 2: dangerous must be a number above 0"),
+    ("limits = 3", "line 1: limits must be a table."),
+    ("launch = [3]", "line 1: launch must be a text or a list of texts."),
+    ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is not a bundle id, such as com.apple.Notes.'),
     ("approvers = ['clint']", 'line 1: nobody called "clint" can ask. Nearest: client'),
-    ("[blocklist]\nadd = ['a b']", 'line 2: "a b" is no bundle id'),
+    ("[blocklist]\nadd = ['a b']", 'line 2: "a b" is not a bundle id'),
     (
         "[blocklist]\nremove = [\n  'com.apple.SecurityAgent',\n]",
-        'line 2: "com.apple.SecurityAgent" stays on the blocklist',
+        'line 2: "com.apple.SecurityAgent" must stay on the blocklist',
     ),
-    ("[blocklist]\nremove = ['iac*']", '"iac*" stays on the blocklist'),
+    ("[blocklist]\nremove = ['iac*']", '"iac*" must stay on the blocklist'),
     (
         "[blocklist]\nremove = ['com.apple.Termnal']",
         'line 2: "com.apple.Termnal" is not on the blocklist. Nearest: com.apple.Terminal',
     ),
     ("[[deny]]\nwhy = 'x'", "line 1: this deny would hold for every call"),
     ("[[rule]]\nlevel = 'SAFE'", "line 1: this rule would hold for every call"),
-    ("[[rule]]\ntool = 'x'", "line 1: the rule sets no level."),
+    ("[[rule]]\ntool = 'x'", "line 1: the rule has no level."),
     (
         "[[rule]]\ntool = 'x'\nlevel = 'SAFE'\naccept = 'many-object'",
         'line 4: no such rule: "many-object". Nearest: many-objects',
@@ -151,12 +151,12 @@ WRONG = [
     ("[[deny]]\ntool = 'x'\n[[deny]]\n# no\ntol = 'y'", 'line 5: there is no key "tol".'),
     ("[[ask]]\ntool='x'\nlevel = 'DANGER'", 'line 3: there is no level "DANGER". Nearest:'),
     ("[[allow]]\nlevel = 'DANGEROUS'", "line 2: DANGEROUS calls always require approval"),
-    ("[[allow]]\ntool = ''", "line 2: tool wants a text"),
-    ("[[ask]]\nargument = 3", "line 2: argument wants a table"),
-    ("[[ask]]\nargument = {a = [3]}", "a wants a text, or a list of texts."),
-    ("[[ask]]\ntool = 'x'\nwhy = 3", "line 3: why wants a text."),
-    ("deny = 'mail_*'", "line 1: write each deny under a line of its own: [[deny]]"),
-    ("[deny]\ntool = 'x'", "write each deny under a line of its own: [[deny]]"),
+    ("[[allow]]\ntool = ''", "line 2: tool must be a text"),
+    ("[[ask]]\nargument = 3", "line 2: argument must be a table"),
+    ("[[ask]]\nargument = {a = [3]}", "a must be a text or a list of texts."),
+    ("[[ask]]\ntool = 'x'\nwhy = 3", "line 3: why must be a text."),
+    ("deny = 'mail_*'", "line 1: write each deny under a separate line: [[deny]]"),
+    ("[deny]\ntool = 'x'", "write each deny under a separate line: [[deny]]"),
     ("preset = 'a'\npreset = 'b'", "line 2: Cannot overwrite a value."),
     ("a = 1\nb = [", "line 2: "),
     ("x = " + "[" * 3000, "line 1: "),
@@ -233,7 +233,7 @@ def test_the_file_lies_where_the_platform_or_iac_data_says(
 
 def test_without_a_file_the_defaults_hold_but_a_chosen_one_must_be_there(tmp_path: Path) -> None:
     assert load_policy() == Policy()
-    with pytest.raises(SetupError, match=r"is not there; make it with: iac-mcp policy edit"):
+    with pytest.raises(SetupError, match=r"does not exist; create it with: iac-mcp policy edit"):
         load_policy(tmp_path / "none.toml")
 
 
@@ -243,7 +243,7 @@ def test_a_file_that_others_can_write_is_not_read(tmp_path: Path) -> None:
     path.chmod(0o600)
     assert load_policy(path).preset == "trusted"
     path.chmod(0o666)
-    with pytest.raises(SetupError, match="can be written by others"):
+    with pytest.raises(SetupError, match="can be written by other users"):
         load_policy(path)
 
 
@@ -253,16 +253,16 @@ def test_a_file_that_cannot_be_read_is_an_error_and_no_default(
     path = tmp_path / "policy.toml"
     path.write_bytes(b"a = 1\nb = '\xff'\n")
     path.chmod(0o600)
-    with pytest.raises(SetupError, match="line 2: this is no UTF-8"):
+    with pytest.raises(SetupError, match="line 2: this is not UTF-8"):
         load_policy(path)
-    with pytest.raises(SetupError, match="is no file"):
+    with pytest.raises(SetupError, match="is not a file"):
         load_policy(tmp_path)
     path.write_bytes(b"#" * 1_000_001)
     with pytest.raises(SetupError, match="larger than"):
         load_policy(path)
     own_data_folder.mkdir()
     (own_data_folder / "policy.toml").symlink_to(tmp_path / "gone.toml")
-    with pytest.raises(SetupError, match="is not there"):
+    with pytest.raises(SetupError, match="does not exist"):
         load_policy()
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
@@ -357,7 +357,7 @@ def test_the_blocklist_goes_by_bundle_id_without_case() -> None:
     assert blocked("com.example.Bank", ["COM.example.*"]) is not None
     for nobody in ("", " ", "com apple", "../x", "a\nb", "é"):
         assert not is_identity(nobody)
-        unread = "an app whose identity could not be read"
+        unread = "an app that could not be identified"
         assert blocked(nobody) == Blocked("without identity", unread, True)
 
 

@@ -316,17 +316,20 @@ def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[[deny]]\nhours = '8-18'", 'line 2: hours wants from and to, as in "08:00-18:00".'),
-        ("[[deny]]\nhours = 8", "line 2: hours wants from and to"),
+        ("[[deny]]\nhours = '8-18'", 'line 2: hours must be from and to, such as "08:00-18:00".'),
+        ("[[deny]]\nhours = 8", "line 2: hours must be from and to"),
         ("[[ask]]\n\ndays = ['mn']", 'line 3: there is no day "mn". Nearest: mon'),
         ("[[deny]]\nclient = []", "line 2: client is empty"),
-        ("[[deny]]\ntainted = 'yes'", "line 2: tainted wants true or false."),
-        ("[[deny]]\nobjects = 3", "line 2: objects wants a table."),
+        ("[[deny]]\ntainted = 'yes'", "line 2: tainted must be true or false."),
+        ("[[deny]]\nobjects = 3", "line 2: objects must be a table."),
         ("[[deny]]\nobjects = {at_lest = 3}", 'there is no key "at_lest". Nearest: at_least'),
-        ("[[deny]]\nargument = {limit = {at_most = 'x'}}", "line 2: at_most wants a number."),
-        ("[[deny]]\nargument = {to = {folder = 'x'}}", '"x" is no folder; begin it with / or ~/.'),
-        ("[[allow]]\nargument = {to = {}}", "line 2: to is empty; say what it must be."),
-        ("[[deny]]\nobjects = {}", "line 2: objects is empty; say what it must be."),
+        ("[[deny]]\nargument = {limit = {at_most = 'x'}}", "line 2: at_most must be a number."),
+        (
+            "[[deny]]\nargument = {to = {folder = 'x'}}",
+            '"x" is not a folder; start it with / or ~/.',
+        ),
+        ("[[allow]]\nargument = {to = {}}", "line 2: to is empty; give it a value."),
+        ("[[deny]]\nobjects = {}", "line 2: objects is empty; give it a value."),
         ("[[deny]]\ntool = 'x'\nonly = true", "line 3: only belongs to allow and rule"),
         ("[[allow]]\nhours = '08:00-18:00'", "line 1: this allow would hold for every call"),
         ("[[rule]]\nlevel = 'SAFE'\nclient = 'x'", "line 1: this rule would hold for every call"),
@@ -334,7 +337,7 @@ def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
         ("[only]", "line 1: only says nothing; give it apps."),
         ("[never]\nsned = true", 'line 2: there is no key "sned". Nearest: send'),
         ("[never]\nread = true", 'line 2: there is no key "read".'),
-        ("[folders]\nwrite = ['Projects']", 'line 2: "Projects" is no folder'),
+        ("[folders]\nwrite = ['Projects']", 'line 2: "Projects" is not a folder'),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(text: str, expected: str) -> None:

@@ -55,16 +55,15 @@ def question_of(facts: CallFacts) -> Question:
 def test_a_question_says_who_what_why_and_with_what() -> None:
     assert question_of(DELETE).text.splitlines() == [
         'Claude wants to delete notes.whose({name: "x"}) in Notes.',
-        "Asked because: It changes several objects at once. DANGEROUS calls always require"
-        " approval.",
-        "Can it be undone? Yes, for a while: it goes to Recently Deleted in Notes.",
+        "Reason: It changes several objects at once. DANGEROUS calls always require approval.",
+        "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes.",
         'DANGEROUS: notes_delete, notes.whose({name: "x"})',
     ]
     assert question_of(WRITE).text.splitlines() == [
         "Claude wants to make a note in Notes.",
-        'With name: "Milk"; body: "one\\ntwo".',
-        "Asked because: MODIFY calls are asked about by preset cautious.",
-        "Can it be undone? Yes, by hand: what is made can be deleted.",
+        'Arguments: name = "Milk"; body = "one\\ntwo".',
+        "Reason: MODIFY calls require approval (preset cautious).",
+        "Can it be undone? Yes, by hand: it can be deleted.",
         '"Always allow" would cover: make notes with name, body in Notes.',
         "MODIFY: notes_make_note",
     ]
@@ -303,8 +302,8 @@ def test_a_terminal_asks_until_it_has_a_plain_answer(
     ("typed", "says"),
     [
         (b"Y\n", b"note-1"),
-        (b"\n", b"You said no; nothing was sent."),
-        (b"\x04", b"Nobody answered; nothing was sent."),
+        (b"\n", b"You declined; nothing was sent."),
+        (b"\x04", b"There was no answer; nothing was sent."),
     ],
 )
 def test_a_refusal_in_the_terminal_speaks_to_the_person_there(typed: bytes, says: bytes) -> None:

@@ -68,7 +68,8 @@ def test_what_is_done_and_not_known_is_asked_about() -> None:
     found = judged(unknown, f"{free}[never]\nsend = true")
     assert found.action == "ask"
     assert (
-        "It cannot be told all that this does, and policy.toml line 4 denies some." in found.reasons
+        "IAC cannot know everything that this does, and policy.toml line 4 denies some."
+        in found.reasons
     )
     # What is not known of a look is no sending.
     assert told(also(READ, doubt="any app"), f"{free}[never]\nsend = true") == "allow"

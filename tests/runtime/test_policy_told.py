@@ -85,8 +85,8 @@ def deny(
             deny(
                 "MODIFY",
                 "blocklist entry without identity",
-                "It cannot be taken off the blocklist; do it by hand.",
-                "No tool writes to an app whose identity could not be read.",
+                "It cannot be removed from the blocklist; do it by hand.",
+                "No tool writes to an app that could not be identified.",
             ),
         ),
         (
@@ -106,12 +106,11 @@ def deny(
                 "ask",
                 "MODIFY",
                 (
-                    "It cannot be told which apps this reaches (a name\\u202e),"
+                    "IAC cannot know which apps this reaches (a name\\u202e),"
                     " and policy.toml line 1 denies some.",
                 ),
                 "policy.toml line 1",
-                suggestion="Use the tools of the app that is meant, or name the app in plain"
-                " words.",
+                suggestion="Use the tools of that app, or write the app's name literally.",
             ),
         ),
         (
@@ -167,9 +166,7 @@ def deny(
         (
             READ,
             "preset = 'private'",
-            Decision(
-                "ask", "SAFE", ("Notes is not under reads in policy.toml.",), "preset private"
-            ),
+            Decision("ask", "SAFE", ("Notes is not in reads in policy.toml.",), "preset private"),
         ),
         (
             also(LOOKS, ("", "")),
@@ -177,7 +174,7 @@ def deny(
             Decision(
                 "ask",
                 "SAFE",
-                ("What it reaches is not under reads in policy.toml.",),
+                ("What it reaches is not in reads in policy.toml.",),
                 "preset private",
             ),
         ),
@@ -222,8 +219,8 @@ def deny(
                 ),
                 "DANGEROUS always asks",
                 error="UNANSWERED",
-                suggestion="The user can run it in a terminal with iac-mcp call, or use a client"
-                ' that asks; a [[rule]] with tool = "notes_delete" in policy.toml sets another'
+                suggestion="The user can run it in a terminal with iac-mcp call, or in a client"
+                ' with prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets another'
                 " level.",
             ),
         ),
@@ -236,7 +233,7 @@ def test_a_decision_says_who_why_and_what_to_do(
 
 
 def test_an_answer_that_is_remembered_is_named() -> None:
-    expected = Decision("allow", "MODIFY", ("You allowed it always: decision 1.",), "decision 1")
+    expected = Decision("allow", "MODIFY", ("You always allow it: decision 1.",), "decision 1")
     assert told(WRITE, remembered="decision 1") == expected
     assert decide(WRITE, parse_policy(""), settings_of()).action == "ask"
 
@@ -245,7 +242,7 @@ def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
     facts = known(also(SCRIPT, doubt="x"), ways=())
     found = told(facts, "[[deny]]\napp = 'Mail'")
     assert (found.action, found.requires_prompt) == ("deny", True)
-    assert found.suggestion.startswith("Use the tools of the app")
+    assert found.suggestion.startswith("Use the tools of that app")
     assert len(found.reasons) == 2
 
 
@@ -329,7 +326,7 @@ def test_reads_that_the_user_named_cover_all_that_is_reached() -> None:
     more = also(LOOKS, NOTES, MAIL)
     assert told(both, reads).action == "allow"
     assert told(more, reads).action == "ask"
-    assert told(more, reads).reasons == ("Notes, Mail is not under reads in policy.toml.",)
+    assert told(more, reads).reasons == ("Notes, Mail is not in reads in policy.toml.",)
     assert told(also(both, doubt="x"), reads).action == "ask"
     assert told(DELETE, f"{reads}\n[[rule]]\ntool = '*'\nlevel = 'SAFE'").action == "allow"
 

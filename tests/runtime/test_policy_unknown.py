@@ -41,11 +41,11 @@ def words(text: str, catalogue: Catalogue) -> list[str]:
         ),
         (
             "[[allow]]\napp = 'Mail'\n[allow.argument]\nproperties = { 'reed status' = true }",
-            'line 4: there is no property "reed status" in properties. Nearest: read status',
+            'line 4: there is not a property "reed status" in properties. Nearest: read status',
         ),
         (
             "[[allow]]\ntool = 'mail_*'\nargument = { properties = { property = 'subjekt' } }",
-            'line 3: there is no property "subjekt" in properties. Nearest: subject',
+            'line 3: there is not a property "subjekt" in properties. Nearest: subject',
         ),
         (
             "[[ask]]\ntool = 'textedit_close'\nargument = { saving = { enumerator = 'mo' } }",
@@ -101,7 +101,8 @@ def test_check_of_the_whole_file_says_what_is_not_known(
     assert warned[1].says.startswith(says)
     file.write_text("[[deny]]\ntool = 'notes_delete'\n", encoding="utf-8")
     assert main(["policy", "check", *tools]) == 0
-    assert capsys.readouterr().out == "Everything that the policy names is known here.\n"
+    known = "Every app, tool, argument and enumerator in the policy is known.\n"
+    assert capsys.readouterr().out == known
 
 
 def test_the_server_logs_what_is_not_known_and_serves(

@@ -159,11 +159,11 @@ def deep(levels: int) -> Any:
         ({"text": "x" * 10_000_000}, "10000000 characters; 1000000 is the most"),
         ({"text": "x", "limit": 2**63}, "2^53"),
         ({"text": "x", "limit": 2**53 + 1}, "2^53"),
-        ({"text": "x", "limit": math.nan}, "no finite number"),
-        ({"text": "x", "limit": math.inf}, "no finite number"),
-        ({"text": "x", "limit": True}, "limit wants a whole number"),
-        ({"text": "x", "limit": 1.5}, "limit wants a whole number"),
-        ({"text": "a\ud800b"}, "text: half a character"),
+        ({"text": "x", "limit": math.nan}, "not a finite number"),
+        ({"text": "x", "limit": math.inf}, "not a finite number"),
+        ({"text": "x", "limit": True}, "limit must be a whole number"),
+        ({"text": "x", "limit": 1.5}, "limit must be a whole number"),
+        ({"text": "a\ud800b"}, "half a character"),
         ({"text": "x", "zzz": 1}, 'There is no argument "zzz"'),
         ({}, "Missing required argument: text"),
     ],
@@ -185,7 +185,7 @@ def test_what_no_app_takes_is_refused_before_anything_is_sent(
         ([0] * 100_000, "100000 items; 10000 is the most"),
         (deep(1000), "nested deeper than 32 levels"),
         ({"a": {"b": ["x" * 2_000_000]}}, "with_data.a.b[0]: a text of 2000000 characters"),
-        ({"a": [1, {"__proto__": {"x": 1}}]}, '"__proto__" is no name of a field'),
+        ({"a": [1, {"__proto__": {"x": 1}}]}, '"__proto__" is not the name of a field'),
         ({"k" * 1_100_000: 1}, "1000000 is the most"),
         ({"a\ud800": 1}, "half a character"),
         ({"a b": 1, "aB": 2}, "given twice"),
@@ -273,7 +273,7 @@ def test_local_time_is_that_of_the_day_not_of_today(monkeypatch: pytest.MonkeyPa
      "9999-12-31T23:00-02:00", "12/03/2026", "2026-03-09T25:00", "-2026-03-09", "1773066600000"],
 )  # fmt: skip
 def test_what_is_no_date_is_refused(text: str) -> None:
-    with pytest.raises(InvalidParameterError, match=r"is no date|outside the years"):
+    with pytest.raises(InvalidParameterError, match=r"is not a date|outside the years"):
         read_date(text)
 
 

@@ -39,12 +39,16 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
         ("diary_list", {"element": "entry", "considering": "case"}, ["no dictionary", "script"]),
         ("diary_list", {}, ["Missing required argument: element."]),
         ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
-        ("diary_list", {"element": "entry", "limit": "3"}, ['limit wants a whole number, not "3"']),
+        (
+            "diary_list",
+            {"element": "entry", "limit": "3"},
+            ['limit must be a whole number, not "3"'],
+        ),
         ("diary_list", {"element": "entry", "limit": -1}, ["limit", "minimum"]),
         ("diary_list", {"element": "picture"}, ["holds no picture", 'Give of "entries[0]"']),
         ("diary_list", {"element": "entry", "properties": ["naem"]}, ["Nearest: name."]),
         ("diary_list", {"element": "journal", "properties": ["password"]}, ["not read"]),
-        ("diary_list", {"element": "entry", "where": {"nam": 1}}, ['"nam" is no property']),
+        ("diary_list", {"element": "entry", "where": {"nam": 1}}, ['"nam" is not a property']),
         ("diary_list", {"element": "entry", "of": "journals[0]", "Of": "x"}, ["given twice"]),
         ("diary_get", {"target": "journals[0].nam"}, ["diary:", "Nearest: name"]),
         ("diary_set", {"target": "entries[0]", "properties": {"words": 3}}, ["read-only"]),
@@ -53,10 +57,10 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
         (
             "diary_make",
             {"element": "entry", "properties": {"x": 1}},
-            ['"x" is no property of entry'],
+            ['"x" is not a property of entry'],
         ),
-        ("diary_search", {"text": "x", "since": "soon"}, ["since", "no date"]),
-        ("diary_export", {"to": "here.txt"}, ["no absolute path"]),
+        ("diary_search", {"text": "x", "since": "soon"}, ["since", "not a date"]),
+        ("diary_export", {"to": "here.txt"}, ["not an absolute path"]),
         ("app_quit", {"app": "Dairy"}, ['There is no app "Dairy"', "Nearest: Diary."]),
         ("app_quit", {}, ["Missing required argument: app"]),
     ],
@@ -132,5 +136,5 @@ def test_a_mere_name_is_answered_with_the_way_to_write_it(gate: Gate) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_what_is_no_finite_number_is_said_to_be_none(value: float) -> None:
-    with pytest.raises(InvalidParameterError, match=r"^sizes\[1\] is no finite number\."):
+    with pytest.raises(InvalidParameterError, match=r"^sizes\[1\] is not a finite number\."):
         check_arguments({"sizes": [1, value]}, {"properties": {"sizes": {"type": "array"}}})

@@ -72,8 +72,8 @@ def test_simulated_apps_need_no_state_file(
         (["call", "diary_get", '{"target": "journals[9]"}'], 1, "Diary"),
         (["call", "diary_get", '{"target": "journls"}'], 1, "Nearest: journals"),
         (["call", "diary_gt"], 2, "Nearest: diary_get"),
-        (["call", "diary_get", "{"], 2, "no JSON"),
-        (["call", "diary_get", "[" * 100_000], 2, "no JSON"),
+        (["call", "diary_get", "{"], 2, "not JSON"),
+        (["call", "diary_get", "[" * 100_000], 2, "not JSON"),
         (["call", "diary_get", "[]"], 2, "one JSON object"),
         (["call"], 2, "TOOL"),
         (["call", "diary_get", "--allow", "ALL"], 2, "MODIFY"),
@@ -104,7 +104,7 @@ def test_a_tool_that_was_taken_for_a_state_file_is_told(
     arguments = '{"target": "journals[0]"}'
     found = run(capsys, "call", "--simulate", "diary_get", arguments)
     assert found[:2] == (2, "")
-    assert "--simulate took diary_get for its state file" in found[2]
+    assert "--simulate read diary_get as its state file" in found[2]
     assert "give --simulate last" in found[2]
 
 

@@ -165,7 +165,7 @@ def test_a_filter_is_said_in_several_ways(
 
 @pytest.mark.parametrize("asked", [[], "x", {}])
 def test_in_wants_values(tables: Tables, asked: Any) -> None:
-    with pytest.raises(InvalidParameterError, match="wants a list"):
+    with pytest.raises(InvalidParameterError, match="must be a list"):
         read_filter({"name": {"in": asked}}, ("entry",), tables)
 
 

@@ -107,11 +107,11 @@ def test_a_path_is_made_absolute_and_plain(text: str, path: str) -> None:
 @pytest.mark.parametrize(
     ("text", "home", "message"),
     [
-        ("a/b", HOME, 'path: "a/b" is no absolute path. Begin it with / or ~/.'),
-        ("~root/x", HOME, 'path: "~root/x" is no absolute path. Begin it with / or ~/.'),
+        ("a/b", HOME, 'path: "a/b" is not an absolute path. Start it with / or ~/.'),
+        ("~root/x", HOME, 'path: "~root/x" is not an absolute path. Start it with / or ~/.'),
         # Without a home it would be a path from the root.
-        ("~/x", "", 'path: "~/x" is no absolute path. Begin it with / or ~/.'),
-        ("/a\0b", HOME, 'path: the path "/a b" holds a NUL character.'),
+        ("~/x", "", 'path: "~/x" is not an absolute path. Start it with / or ~/.'),
+        ("/a\0b", HOME, 'path: the path "/a b" contains a NUL character.'),
     ],
 )
 def test_what_is_no_absolute_path_is_refused(text: str, home: str, message: str) -> None:

@@ -127,7 +127,7 @@ def test_an_app_that_is_to_be_left_alone_gets_no_event() -> None:
     found = list(answers(recorder, ["osascript"], [15], leave=["com.apple.systemevents"]))
     assert recorder.calls == []
     assert {one["unmeasured"] for one in found} == {
-        "System Events may not be controlled without asking."
+        "System Events cannot be controlled without a prompt."
     }
 
 
@@ -204,7 +204,7 @@ def test_the_command_writes_a_report(
     path = tmp_path / "probe.json"
     run("9", "10", "12", "13", "--simulate", "--output", str(path))
     out, err = capsys.readouterr()
-    assert out.startswith("4 answers in ")
+    assert out.startswith("4 answers are in ")
     assert err == ""
     report = json.loads(path.read_text(encoding="utf-8"))
     assert report["simulated"] is True

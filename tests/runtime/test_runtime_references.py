@@ -85,7 +85,7 @@ def test_a_reference_is_understood_and_printed_as_jxa(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("entrys[0]", ['"entrys" is no property or element of application', "entries"]),
+        ("entrys[0]", ['"entrys" is not a property or element of application', "entries"]),
         ("entries[0].nam", ["of entry", "Nearest: name"]),
         ("entries[0].name.first", ["nothing follows", "name", "text"]),
         ("journals[0][1]", ["journals[0] is one object"]),
@@ -97,18 +97,18 @@ def test_a_reference_is_understood_and_printed_as_jxa(
         ("journals..name", ["character 10"]),
         ("journals.byId({})", ["byId", "text or a whole number"]),
         ("journals.at('x')", ["whole number"]),
-        ("journals.byName(1)", ["wants a text"]),
+        ("journals.byName(1)", ["needs a text"]),
         ("journals.eval('x')", [".whose("]),
         ("journals.end.name", ["Nothing can follow"]),
         ("journals.whose({})", ["at least one property"]),
-        ("journals.whose({nam: 'x'})", ['"nam" is no property of journal', "name"]),
-        ("journals.whose({name: {like: 'x'}})", ['"like" is no comparison']),
-        ("journals.whose({_and: []})", ["holds no test"]),
-        ("journals.whose({_match: 3})", ["_match wants"]),
+        ("journals.whose({nam: 'x'})", ['"nam" is not a property of journal', "name"]),
+        ("journals.whose({name: {like: 'x'}})", ['"like" is not a comparison']),
+        ("journals.whose({_and: []})", ["contains no condition"]),
+        ("journals.whose({_match: 3})", ["_match must be"]),
         ("journals.whose({name: new Date(3)})", ["date in quotes"]),
         ("journals.whose({name: process})", ["a value"]),
-        ("entries.whose({creationDate: 'soon'})", ["no date"]),
-        ("entries.whose({mood: 'sad'})", ["no mood", "Known"]),
+        ("entries.whose({creationDate: 'soon'})", ["not a date"]),
+        ("entries.whose({mood: 'sad'})", ["not a mood", "Known"]),
         ("#", ["out of place"]),
         ("x" * 10_001, ["longer than"]),
         ("a" + ".b" * 70, ["64 steps"]),
@@ -262,7 +262,7 @@ def test_any_text_is_a_reference_or_one_clear_line(text: str, tables: Tables) ->
 
 
 def test_a_number_with_zeros_before_it_is_refused_in_one_line(tables: Tables) -> None:
-    assert problem("entries[00]", tables).startswith('"00" is no number.')
+    assert problem("entries[00]", tables).startswith('"00" is not a number.')
 
 
 @given(text=st.text(alphabet="entris[]().\"'{}0-1 :_,$\\u"))
@@ -279,7 +279,9 @@ def test_a_reference_may_begin_with_its_own_app(tables: Tables, app: str) -> Non
 
 
 def test_a_reference_of_another_app_is_not_taken_for_one_of_this(tables: Tables) -> None:
-    with pytest.raises(InvalidParameterError, match='one of "Ledger", and this call goes to Diary'):
+    with pytest.raises(
+        InvalidParameterError, match='belongs to "Ledger", and this call goes to Diary'
+    ):
         AppReader(tables).reference("Application('Ledger').journals[0]")
     # What the app itself answers may call it by the name of another language.
     own = AppReader(tables, strict=False).reference('Application("Tagebuch").journals[0]')

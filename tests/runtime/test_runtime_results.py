@@ -172,7 +172,7 @@ def test_kept_results_go_by_age_and_by_room(monkeypatch: pytest.MonkeyPatch) -> 
     folder = open_state() / "results"
     os.utime(folder / f"{old}.json", (time.time() - stored.MAX_AGE - 1,) * 2)
     os.utime(folder / f"{middle}.json", (time.time() - 100,) * 2)
-    with pytest.raises(ToolError, match="kept no more"):
+    with pytest.raises(ToolError, match="it has expired"):
         read_on(old, 0, 500)
     assert read_on(middle, 0, 500)["total"] == 100
     monkeypatch.setattr(stored, "MAX_BYTES", 12_000)
@@ -185,7 +185,7 @@ def test_an_id_that_names_nothing_is_told(ident: str, catalogue: Catalogue) -> N
     with pytest.raises(ToolError) as caught:
         call(small_gate(catalogue, {}, 500), "read_more", result=ident, offset=0)
     assert caught.value.type == "NOT_FOUND"
-    assert "Call the tool again" in caught.value.suggestion
+    assert "Call the tool that returned it again" in caught.value.suggestion
     assert caught.value.command == "read_more"
 
 
@@ -199,7 +199,7 @@ def test_an_offset_outside_a_result_is_told(offset: int) -> None:
 def test_a_damaged_file_is_as_good_as_gone() -> None:
     ident = ident_in(shorten(["x" * 50] * 100, 500)[1])
     (open_state() / "results" / f"{ident}.json").write_text("{", encoding="utf-8")
-    with pytest.raises(ToolError, match="kept no more"):
+    with pytest.raises(ToolError, match="it has expired"):
         read_on(ident, 0, 500)
 
 
@@ -247,7 +247,7 @@ def test_reading_on_runs_at_the_lowest_level(catalogue: Catalogue) -> None:
         (
             "diary_move",
             {"target": 'entries.byId("gone")', "to": "journals[1].entries"},
-            'lacks one of entries.byId("gone"), journals[1]',
+            'does not have one of entries.byId("gone"), journals[1]',
             'diary_list {"element": "journal"}',
         ),
     ],

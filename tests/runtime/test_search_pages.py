@@ -112,7 +112,7 @@ def test_the_door_is_that_of_the_example_and_the_page_says_what_needs_another() 
 def test_what_nothing_serves_is_told_so() -> None:
     answer = SEARCH.find({"query": "will it rain in Oslo"})
     assert answer["tools"] == []
-    assert "Nothing fits" in answer["note"]
+    assert "No tool matches" in answer["note"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from scenario_helpers import Run
+from scenario_helpers import Make, Run
 
 pytestmark = pytest.mark.process
 
@@ -57,6 +57,7 @@ def command(agents: Path, client: str, prompt: str) -> list[str]:
 
 
 COMMANDS = ("claude", "codex", "gemini")
+LATE = 'responses = [{ pattern.type = "any", response = { text = "Late", delay_ms = 60_000 } }]'
 LIBRARIES = ("anthropic", "openai_chat", "openai_responses", "claude_agent_sdk")
 
 
@@ -98,6 +99,16 @@ def test_a_client_cancels_while_the_model_waits(run: Run, agents: Path, client: 
     said = json.loads(ran.out)
     assert "Too late" not in ran.out
     assert said.get("error", said.get("subtype")) in ("TimeoutError", "error_during_execution")
+
+
+@pytest.mark.parametrize("client", COMMANDS)
+def test_a_command_line_is_interrupted_while_the_model_waits(
+    make: Make, run: Run, agents: Path, client: str
+) -> None:
+    # A rule that no request has reached would fail the run.
+    path = make(LATE)
+    ran = run("model", path, "--", "timeout", "-s", "INT", "8", *command(agents, client, "wait"))
+    assert (ran.status, "Late" in ran.out) == (124, False), ran.err
 
 
 def test_the_agent_sdk_parses_every_line_of_a_run(run: Run, agents: Path, tmp_path: Path) -> None:

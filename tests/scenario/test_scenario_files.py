@@ -102,24 +102,24 @@ def test_json_says_the_same_as_toml(make: Make) -> None:
         ),
         ("[timeouts]\nmcp_timeout_ms = true", "must be a whole number from 0, not True."),
         ("[timeouts]\nmcp_timeout_ms = -1", "must be a whole number from 0, not -1."),
-        ("session_id = 'x'", "case.toml:1: session_id: 'x' is no UUID."),
-        ("launch_timestamp = '2025-01-15T10:30:00'", "is no time with an offset"),
-        ("launch_timestamp = 'soon'", "is no time with an offset"),
-        ("working_directory = 'here'", "is no absolute path"),
+        ("session_id = 'x'", "case.toml:1: session_id: 'x' is not a UUID."),
+        ("launch_timestamp = '2025-01-15T10:30:00'", "is not a time with an offset"),
+        ("launch_timestamp = 'soon'", "is not a time with an offset"),
+        ("working_directory = 'here'", "is not an absolute path"),
         (
             "[[responses]]\npattern = { type = 'regex', pattern = '(' }",
-            "case.toml:2: responses[0].pattern.pattern: is no regular expression",
+            "case.toml:2: responses[0].pattern.pattern: is not a regular expression",
         ),
         ("[[responses]]\npattern = { type = 'exact' }", "of type exact needs the field text."),
         (
             "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
             "[default_response.tool_calls.expect]\nschema = { type = 7 }",
-            "case.toml:5: default_response.tool_calls[0].expect.schema: is no JSON schema",
+            "case.toml:5: default_response.tool_calls[0].expect.schema: is not a JSON schema",
         ),
         (
             "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
             "expect = { json_path = { '$[' = 1 } }",
-            "is no JSONPath",
+            "is not a JSONPath",
         ),
         (
             "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
@@ -195,7 +195,7 @@ def test_included_files_stand_for_their_content(make: Make, tmp_path: Path) -> N
         ('"link.txt"', "outside the scenario's folder"),
         ('"broken.json"', "is not JSON"),
         ('"bytes.txt"', "is not UTF-8"),
-        ("3", "is a path, and the only key"),
+        ("3", "must be a path, and the only key"),
         ('"a\\u0000b"', "null"),
     ],
 )
@@ -232,7 +232,7 @@ def test_check_warns_of_what_will_hardly_be_meant(make: Make, run: Run) -> None:
 def test_a_rule_that_is_none_breaks_the_file(make: Make, run: Run, kind: str) -> None:
     ran = run("run", make(f'[permissions]\n{kind} = ["Read", "Bash(rm *"]\n'), "-p", "x")
     assert ran.status == 2
-    assert f"case.toml:2: permissions.{kind}: 'Bash(rm *' is no rule" in ran.err
+    assert f"case.toml:2: permissions.{kind}: 'Bash(rm *' is not a rule" in ran.err
 
 
 @pytest.mark.parametrize(

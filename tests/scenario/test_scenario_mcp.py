@@ -80,7 +80,7 @@ tool_calls = [
   {{ tool = "mcp__other__echo", input = {{ text = "alive" }}, expect = {{ equals = "alive" }} }},
   {{ tool = "mcp__missing__x", expect = {{ contains = "No such file", is_error = true }} }},
   {{ tool = "mcp__broken__x", expect = {{ contains = "no luck", is_error = true }} }},
-  {{ tool = "mcp__none__x", expect = {{ contains = "no server of that name", is_error = true }} }},
+  {{ tool = "mcp__none__x", expect = {{ contains = "no server has that name", is_error = true }} }},
   {{ tool = "unheard", expect = {{ is_error = true }} }},
 ]
 """)  # fmt: skip

@@ -170,6 +170,12 @@ def test_a_client_is_run_with_the_way_to_the_model(run: Run) -> None:
     assert run("model", SCENARIO, "--", "/nowhere/client").status == 2
 
 
+def test_a_port_that_is_taken_is_one_line(run: Run, served: Served) -> None:
+    for command in (["model", SCENARIO, "--", "true"], ["server", SCENARIO]):
+        ran = run(*command[:2], "--port", served.port, *command[2:])
+        assert (ran.status, ran.err) == (2, f"--port {served.port}: Address already in use.\n")
+
+
 @pytest.mark.process
 def test_mock_tools_are_a_server(make: Make, run: Run) -> None:
     mocks = make(
@@ -211,3 +217,34 @@ def test_mock_tools_are_a_server(make: Make, run: Run) -> None:
         """)  # noqa: E501
     ran = run("run", path)
     assert (ran.status, " 0 failed" in ran.err) == (0, True), ran.err
+
+
+@pytest.mark.process
+def test_a_client_cannot_pass_by_accident(make: Make, run: Run) -> None:
+    script = (
+        "import json, os, sys, urllib.request as r; "
+        "url = os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages'; "
+        "ask = lambda *said: r.urlopen(url, json.dumps({'messages': said}).encode()).read(); "
+        "call = json.loads(ask({'role': 'user', 'content': 'call'}))['content'][-1]; "
+        "result = {'type': 'tool_result', 'tool_use_id': call['id'], 'is_error': True}; "
+        "ask({'role': 'assistant'}, {'role': 'user', 'content': [result]}); "
+        "ask({'role': 'user', 'content': 'nobody wrote this'})"
+    )
+    path = make("""
+        [[responses]]
+        pattern = { type = "exact", text = "call" }
+        [[responses.response.tool_calls]]
+        tool = "Read"
+        expect = { contains = "" }
+        [[responses]]
+        pattern = { type = "exact", text = "never said" }
+        response = "Never."
+        """)
+    words = ("--", sys.executable, "-c", script)
+    ran = run("model", path, *words)
+    assert ran.status == 1
+    assert ran.err.count("FAILED") == 3
+    for said in ("matches the prompt 'nobody", "Read failed, which", ":7: no prompt reached"):
+        assert said in ran.err
+    allowed = [word for kind in ("unmatched", "error", "unreached") for word in ("--allow", kind)]
+    assert run("model", path, *allowed, *words).status == 0

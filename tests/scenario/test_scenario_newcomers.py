@@ -1,6 +1,7 @@
 """The first five minutes: a scenario from a server's list, reports, watching, foreign projects."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -41,7 +42,7 @@ def test_a_first_scenario_calls_what_the_server_lists(
     calls = {rule["response"]["tool_calls"][0]["tool"] for rule in document["responses"]}
     assert "mcp__server_program__echo" in calls
     assert run("run", "first.toml", "-p", "echo", "--allow", "unreached").status == 0
-    assert "is there already" in run("new", "-o", "first.toml", "x").err
+    assert "already exists" in run("new", "-o", "first.toml", "x").err
     assert "No such file" in run("new", "/nowhere/at/all").err
 
 
@@ -97,6 +98,9 @@ def test_a_report_shows_each_conversation(
     assert "0 passed, 1 failed" in text
     assert "&lt;b&gt;" in text
     assert "<b>:" not in text
+    link = re.search(r'<a href="#(.+?)">case</a>', text)
+    assert link is not None
+    assert f'id="{link[1]}">case' in text
     suite = ElementTree.parse(junit).getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
     assert [case.get("name") for case in suite] == ["go", "wrong"]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario.command_line import UnclearLineError, commands_of, only_reads
+from iac_scenario.command_line import UnclearLineError, only_reads, seen_in
 from iac_scenario.model import PermissionRules
 from iac_scenario.permissions import PermissionRequest, decide, rule_fault
 from iac_scenario.sandbox import Parts, parts_of
@@ -147,7 +147,7 @@ def test_what_only_reads(line: str, expected: bool) -> None:
 @given(st.text("abrmls -&|;$`'\"\\\n()<>", max_size=25))
 def test_no_line_that_runs_a_denied_command_slips_through(line: str) -> None:
     try:
-        names = {words[0].text for words in commands_of(line)}
+        names = {seen.words[0].text for seen in seen_in(line)}
     except UnclearLineError:
         names = set()
     verdict = decide(request("Bash", line or " "), PermissionRules(deny=("Bash(rm *)",))).verdict
@@ -295,7 +295,7 @@ def test_deny_wins_over_ask_and_ask_over_allow() -> None:
 def test_rules_that_are_none() -> None:
     assert rule_fault("Bash(git *)") is None
     assert rule_fault("mcp__a__b*") is None
-    assert "is no rule" in str(rule_fault("Bash(git"))
+    assert "is not a rule" in str(rule_fault("Bash(git"))
 
 
 @pytest.mark.usefixtures("confinement")
@@ -313,7 +313,7 @@ def test_denied_is_a_result_and_the_run_goes_on(make: Make, run: Run) -> None:
           { tool = "Write", input = { file_path = "a", content = "1" }, expect = { is_error = true } },
           { tool = "Write", input = { file_path = "a", content = "1" }, approve = true, expect = { is_error = false } },
           { tool = "Read", input = { file_path = "a" }, expect = { contains = "1" } },
-          { tool = "Read", input = { file_path = "secret/a" }, expect = { contains = "was asked for and not given", is_error = true } },
+          { tool = "Read", input = { file_path = "secret/a" }, expect = { contains = "was requested and not given", is_error = true } },
           { tool = "Bash", input = { command = "cat a | wc -c" }, expect = { equals = 1 } },
           { tool = "Bash", input = { command = "echo 1 > b" }, expect = { is_error = true } },
           { tool = "Grep", input = { pattern = "1" }, approve = false, expect = { is_error = true } },

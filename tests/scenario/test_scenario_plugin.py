@@ -52,7 +52,7 @@ def test_every_scenario_of_a_folder_is_a_test(pytester: pytest.Pytester, folder:
     result.stdout.fnmatch_lines_random([
         "*FAILED t: equals (line 9)*", "*expected: other*", "*got:      r*",
         "*broken.toml:7: responses*toool: unknown field. Nearest: tool.*",
-        "*vague.toml: give `prompts`*",
+        "*vague.toml: add `prompts`*",
     ])  # fmt: skip
     result.stdout.no_fnmatch_line("*Traceback*")
 
@@ -70,7 +70,7 @@ def test_without_the_option_nothing_changes(pytester: pytest.Pytester, folder: P
 
 def test_a_folder_that_is_not_there(pytester: pytest.Pytester) -> None:
     result = ran(pytester, "--scenario", "nowhere")
-    result.stderr.fnmatch_lines(["*there is no such file or folder*"])
+    result.stderr.fnmatch_lines(["*this file or folder does not exist*"])
 
 
 def test_what_cannot_be_set_up_is_one_line(pytester: pytest.Pytester, folder: Path) -> None:

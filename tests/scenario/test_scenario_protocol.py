@@ -107,10 +107,10 @@ def test_what_is_not_so_is_told(make: Make, run: Run) -> None:
 @pytest.mark.parametrize(
     ("field", "said"),
     [
-        ('expect = { matches = "(" }', "is no regular expression"),
-        ('expect = { not = { json_path = { "$[" = 1 } } }', "is no JSONPath"),
+        ('expect = { matches = "(" }', "is not a regular expression"),
+        ('expect = { not = { json_path = { "$[" = 1 } } }', "is not a JSONPath"),
         ("expect = { notifications = [{ params = {} }] }", "tables with a method"),
-        ('capture = { a = "$[" }', "is no JSONPath"),
+        ('capture = { a = "$[" }', "is not a JSONPath"),
         ('request = "ping"', "needs the field tool or request, and one of them only"),
     ],
 )

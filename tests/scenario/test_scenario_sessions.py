@@ -199,4 +199,4 @@ def test_settings_come_in_order_and_bad_hooks_are_noted(
     assert ran.status == 0, ran.err
     assert "note: hook SessionStart (exit 3): status 3" in ran.err
     broken = make('settings = { permissions = { defaultMode = "free" } }\n')
-    assert "permissions.defaultMode: 'free' is none of" in run("run", broken, "-p", "x").err
+    assert "permissions.defaultMode: 'free' is not one of" in run("run", broken, "-p", "x").err

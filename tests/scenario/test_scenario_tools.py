@@ -34,7 +34,7 @@ tool_execution.mode = "simulated"
         ("Read", '{ file_path = "none" }', "Error: File does not exist: /sandbox/none"),
         ("Read", '{ file_path = "binary" }', "Error: /sandbox/binary is a binary file."),
         ("Read", '{ path = "x" }', "Error: Read: the arguments do not fit"),
-        ("Read", '{ file_path = "src" }', "Error: /sandbox/src is no regular file."),
+        ("Read", '{ file_path = "src" }', "Error: /sandbox/src is not a regular file."),
         (
             "Write",
             '{ file_path = "new/x", content = "1" }',
@@ -150,7 +150,10 @@ def test_grep_ends_keeps_inside_and_needs_its_program(
     ran = run("run", path, "-p", "x", "--sandbox-root", box)
     assert ran.status == 0, ran.err
     monkeypatch.setattr("shutil.which", lambda *_args, **_rest: None)
-    assert "Grep and Glob are ripgrep (rg), which is not here." in run("run", path, "-p", "x").out
+    assert (
+        "Grep and Glob need ripgrep (rg), which is not installed."
+        in run("run", path, "-p", "x").out
+    )
 
 
 def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_path: Any) -> None:

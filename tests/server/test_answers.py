@@ -86,7 +86,7 @@ def test_each_answer_is_itself_to_the_caller_and_in_the_audit(
         assert kind is None
     else:
         assert (facts["type"], facts["retryable"]) == (kind, kind == "UNANSWERED")
-        assert ("The user said no" in facts["message"]) == (kind == "REFUSED")
+        assert ("The user declined" in facts["message"]) == (kind == "REFUSED")
         assert ("Do not call again" in facts["suggestion"]) == (kind == "REFUSED")
         assert "--allow" not in str(facts)
     entry = story(data)
@@ -189,8 +189,8 @@ def test_only_declined_questions_stop_a_client(
             messages.append(facts["message"])
 
     ask(program(tools, data, "--simulate"), question, era, **says(action))
-    assert ("Too many questions" in messages[5]) == stopped
-    assert not any("Too many questions" in said for said in messages[:5])
+    assert ("Too many approval prompts" in messages[5]) == stopped
+    assert not any("Too many approval prompts" in said for said in messages[:5])
     assert [row.lift for row in paused(data / "state")] == ["iac-mcp policy resume"] * stopped
 
 

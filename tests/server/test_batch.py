@@ -63,7 +63,7 @@ def test_a_no_and_a_low_door_run_none(tools: Path, era: str) -> None:
     async def question(client: Client) -> None:
         refused = await client.call_tool("write_tool", MAKE)
         assert refused.is_error
-        assert "said no" in facts_of(refused)["message"]
+        assert "declined" in facts_of(refused)["message"]
         low = await client.call_tool("read_tool", MAKE)
         assert "write_tool" in facts_of(low)["suggestion"]
         assert await names_of(client) == []

@@ -48,7 +48,7 @@ def test_an_argument_of_a_recipe_is_completed(tools: Path) -> None:
 
 def test_guides_are_completed_for_a_page_and_for_a_recipe(tools: Path) -> None:
     async def question(client: Client) -> None:
-        assert await values(client, GUIDE, "name", "no") == ["notes"]
+        assert await values(client, GUIDE, "name", "no") == ["notes", "keynote"]
         assert "mail" in await values(client, GUIDE, "name", "")
         assert await values(client, GUIDE, "nothing", "") == []
         recipe = types.PromptReference(name="script_app")

@@ -95,7 +95,7 @@ def test_anything_but_a_yes_runs_nothing_and_only_a_decline_is_a_no(
         facts = facts_of(refused)
         assert refused.is_error
         assert (facts["type"], facts["retryable"]) == (kind, kind != "REFUSED")
-        assert ("The user said no." in facts["message"]) == (kind == "REFUSED")
+        assert ("The user declined." in facts["message"]) == (kind == "REFUSED")
         assert "Milk" in facts["line"]
         assert await notes(client) == 0
 
@@ -297,4 +297,4 @@ def test_what_changes_while_a_person_thinks_is_asked_about_anew(
     assert len(person.asked) == asked
     assert "Shopping list" in person.asked[0]
     for text in person.asked[1:]:
-        assert "It has changed since you were asked: notes[0] was note" in text
+        assert "It has changed since the last prompt: notes[0] was note" in text

@@ -61,7 +61,7 @@ def test_a_recipe_is_filled_in(tools: Path, era: str) -> None:
         ("summarize_note", {"about": "x"}, "Nearest: summarise_note"),
         ("script_app", {"task": "count drafts"}, "needs app"),
         ("script_app", {"app": "Mail"}, "needs task"),
-        ("script_app", {"app": "Mial", "task": "x"}, "no guide of .Mial.*Nearest: mail"),
+        ("script_app", {"app": "Mial", "task": "x"}, "no guide for .Mial.*Nearest: mail"),
     ],
 )
 def test_a_wrong_wish_is_one_line_with_the_nearest(

@@ -147,8 +147,8 @@ def test_the_users_own_guides_are_listed_and_take_the_place_of_ours(
         ("iac://statu", "Nearest: iac://status"),
         ("iac://apps/notes", "There is no resource"),
         ("iac://apps/notes/model?offset=3", "There is no resource"),
-        ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the tool again"),
-        ("iac://results/x?offset=-1", "no number from 0 on"),
+        ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the tool that returned it again"),
+        ("iac://results/x?offset=-1", "not a number from 0 up"),
         ("iac://results/../../etc/passwd", "There is no resource"),
         ("file:///etc/passwd", "There is no resource"),
     ],
@@ -178,7 +178,7 @@ def test_a_large_result_is_read_on_in_slices(tools: Path) -> None:
         (contents,) = (await client.read_resource(f"iac://results/{ident}")).contents
         assert "do not follow" in (contents.meta or {})["iac/note"]
         code, line = await told(client, f"iac://results/{ident}?offset={len(whole)}")
-        assert (code, "lies outside" in line) == (-32602, True)
+        assert (code, "is outside" in line) == (-32602, True)
 
     ask_tools(tools, question)
 

@@ -102,7 +102,7 @@ def test_read_only_leaves_out_what_can_change_something(folders: list[Path]) -> 
     [
         (Choice(("mali_*",)), "No tool is called mali_*"),
         (Choice(("safary",)), "Nearest: safari"),
-        (Choice(pins=("notse",)), "There are no tools of notse. Nearest: notes."),
+        (Choice(pins=("notse",)), "There are no tools for notse. Nearest: notes."),
     ],
 )
 def test_a_pattern_that_names_nothing_is_one_clear_line(

@@ -17,6 +17,7 @@ from iac_runtime.serve.front import CAPABILITIES, identity, notifications
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import methods_of
+from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS
 from iac_runtime.tools.shape import RESULT_LIMIT, entry
 
@@ -124,9 +125,9 @@ def test_a_search_in_an_app_without_tools_says_so_and_gives_what_works_with_any(
     async def question(client: Client) -> None:
         answer = await client.call_tool("find_tools", {"query": "click Close", "app": "Spotify"})
         content = answer.structured_content or {}
-        # A button and a menu item may both be called that.
-        assert {row["name"] for row in content["tools"]} == {"perform_action", "click_menu"}
-        assert "There are no tools of" in content["note"]
+        # An element and a menu item may both be called that.
+        assert {row["name"] for row in content["tools"]} == {"click", "click_menu"}
+        assert "There are no tools for" in content["note"]
         answer = await client.call_tool("find_tools", {"query": "xyzzy", "app": "Spotify"})
         assert (answer.structured_content or {})["tools"] == []
 
@@ -300,3 +301,16 @@ def test_a_build_tells_clients_the_size_of_answers_and_what_to_search_for(tmp_pa
         assert rows[name]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
     assert rows["notes_set"] == {}
     assert rows["notes_make"]["anthropic/searchHint"].startswith("account, folder, note")
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [("Chrome", "google_chrome"), ("google", "google_chrome"), ("Not", None)]
+)
+def test_an_app_is_found_by_a_part_of_its_name_that_is_its_own(
+    said: str, meant: str | None
+) -> None:
+    catalogue = Catalogue([Path(__file__).parents[2] / "generated" / "iac_tools"])
+    found = catalogue.meant_app(said)
+    assert (found.key if found else None) == meant
+    # Whose tools a rule is about is said by its whole name.
+    assert catalogue.find_app(said) is None

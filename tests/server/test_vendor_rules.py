@@ -67,10 +67,10 @@ def test_hints_agree_with_one_another(committed: Entries) -> None:
         ({"description": ""}, "description"),
         ({"description": "x" * 2000}, "description"),
         ({"description": "\x1b[31m"}, "description"),
-        ({"inputSchema": {"properties": {}}}, "no object"),
+        ({"inputSchema": {"properties": {}}}, "not an object"),
         ({"inputSchema": {"type": "object", "anyOf": []}}, "union at the root"),
         ({"inputSchema": {"type": "object"}}, "open"),
-        ({"outputSchema": {"type": "string"}}, "no object"),
+        ({"outputSchema": {"type": "string"}}, "not an object"),
         ({"more": 1}, "keys"),
     ],
 )

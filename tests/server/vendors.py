@@ -69,7 +69,7 @@ def entry_faults(entry: Mapping[str, Any]) -> Iterator[str]:
 def root_faults(where: str, schema: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a schema whose root is looked at more closely."""
     if schema.get("type") != "object":
-        yield f"{where}: the root is no object"
+        yield f"{where}: the root is not an object"
     elif where == "inputSchema" and schema.get("additionalProperties") is not False:
         # What a tool answers may say more than was declared: a note, the cost of a read.
         yield f"{where}: the root is open"

@@ -88,10 +88,10 @@ def test_the_process_ends_as_it_is_told() -> None:
     ("data", "said"),
     [
         ([], "scenario: a scenario must be a table."),
-        ({"falt": []}, 'scenario: "falt" is no key. Nearest: fault.'),
+        ({"falt": []}, 'scenario: "falt" is not a key. Nearest: fault.'),
         ({"fault": {}}, "scenario: fault must be a list of tables: write [[fault]]."),
         ({"fault": [3]}, "scenario: fault 1: must be a table."),
-        ({"fault": [{}, {"eror": 1}]}, 'scenario: fault 2: "eror" is no key. Nearest: error'),
+        ({"fault": [{}, {"eror": 1}]}, 'scenario: fault 2: "eror" is not a key. Nearest: error'),
         ({"fault": [{"error": "x"}]}, "scenario: fault 1: error must be int."),
         ({"fault": [{"nth": True}]}, "scenario: fault 1: nth must be int."),
         ({"fault": [{"on": "end"}]}, "scenario: fault 1: on must be one of event, start."),

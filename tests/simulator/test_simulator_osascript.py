@@ -332,7 +332,7 @@ def test_an_unreadable_state_gives_one_line(
     state.write_text('{"jar": {"coyns": []}}', "utf-8")
     settings = {"IAC_SIMULATOR_TOOLS": str(tools), "IAC_SIMULATOR_STATE": str(state)}
     assert run_main(monkeypatch, "-e", "1", **settings) == 1
-    said = 'osascript: jar: "coyns" is no property or element of application. Nearest: coins.\n'
+    said = 'osascript: jar: "coyns" is not a property or element of application. Nearest: coins.\n'
     assert capfd.readouterr().err == said
 
 

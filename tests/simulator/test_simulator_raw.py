@@ -110,7 +110,7 @@ def test_what_jxa_cannot_say_is_read_by_a_raw_event(target: str, expected: Any) 
 def test_some_is_one_of_them_and_nothing_is_done_to_it() -> None:
     asked = Asked()
     assert asked("notes_get", target="notes.some.name") in NAMES
-    with pytest.raises(ToolError, match="another object each time"):
+    with pytest.raises(ToolError, match="a different object each time"):
         asked("notes_delete", target="notes.some")
 
 
@@ -134,9 +134,17 @@ def test_what_is_made_or_moved_stands_beside_an_object() -> None:
         ("notes_get", {"target": "notes['a':1]"}, "position on both sides"),
         ("notes_get", {"target": "notes[0:99].name"}, "nothing at this position"),
         ("notes_get", {"target": "notes[2].next.name"}, "has no notes[2].next"),
-        ("notes_get", {"target": "notes[0].name", "timeout": 0}, "is no time for a call"),
-        ("notes_get", {"target": "notes[0].name", "timeout": True}, "is no time for a call"),
-        ("notes_get", {"target": "notes[0].name", "timeout": 3601}, "is no time for a call"),
+        ("notes_get", {"target": "notes[0].name", "timeout": 0}, "is not a valid time for a call"),
+        (
+            "notes_get",
+            {"target": "notes[0].name", "timeout": True},
+            "is not a valid time for a call",
+        ),
+        (
+            "notes_get",
+            {"target": "notes[0].name", "timeout": 3601},
+            "is not a valid time for a call",
+        ),
         ("finder_get", {"target": "selection.odd things[0:1]"}, "no code is known for oddThings"),
     ],
 )

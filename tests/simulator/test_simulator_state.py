@@ -22,12 +22,12 @@ D = 'const d = Application("Diary"); '
     [
         (
             {"jornals": []},
-            'diary: "jornals" is no property or element of application. Nearest: journals,'
+            'diary: "jornals" is not a property or element of application. Nearest: journals,'
             " defaultJournal.",
         ),
         (
             {"journals": [{"entries": [{"bodi": "x"}]}]},
-            'diary: journals[0].entries[0]: "bodi" is no property or element of entry. '
+            'diary: journals[0].entries[0]: "bodi" is not a property or element of entry. '
             "Nearest: body, mood.",
         ),
         ({"journals": {}}, "diary: journals: a collection must be a list of objects."),
@@ -38,14 +38,15 @@ D = 'const d = Application("Diary"); '
         ),
         (
             {"journals": [{"@result": 1}]},
-            'diary: journals[0]: "@result" is no key of an object. Known: @class, @content, @text',
+            'diary: journals[0]: "@result" is not a key of an object. Known: @class, @content,'
+            " @text",
         ),
-        ({"@resluts": {}}, 'diary: "@resluts" is no key of a world. Nearest: @results.'),
+        ({"@resluts": {}}, 'diary: "@resluts" is not a key of a world. Nearest: @results.'),
         ({"@errors": 3}, "diary: @errors must be a table of event codes."),
         ([], "diary: the world of an app must be a table."),
         (
             {"defaultJournal": {"ref": "a b"}},
-            "diary: defaultJournal: 'a b' is no reference to an object of a world.",
+            "diary: defaultJournal: 'a b' is not a reference to an object in a world.",
         ),
         (
             {"defaultJournal": {"ref": '["q'}},
@@ -55,7 +56,7 @@ D = 'const d = Application("Diary"); '
         ({"defaultJournal": {"ref": 3}}, "diary: defaultJournal: a ref must be text."),
         (
             {"entries": [{"dueDate": {"date": "soon"}}]},
-            "diary: entries[0].dueDate: 'soon' is no date; write 2026-01-31T09:00:00Z.",
+            "diary: entries[0].dueDate: 'soon' is not a date; write 2026-01-31T09:00:00Z.",
         ),
         (
             {"journals": [{"size": {"record": 1}}]},
@@ -63,7 +64,7 @@ D = 'const d = Application("Diary"); '
         ),
         (
             {"defaultJournal": {"nane": "x"}},
-            'diary: defaultJournal: "nane" is no property or element of journal. Nearest: name.',
+            'diary: defaultJournal: "nane" is not a property or element of journal. Nearest: name.',
         ),
     ],
 )
@@ -80,7 +81,7 @@ def test_a_wrong_world_gives_one_line(world: Any, said: str) -> None:
             {"dairy": {}},
             'dairy: there is no app of this key; give the world an "@name" to add one.',
         ),
-        ({"@now": "soon"}, "@now: 'soon' is no date; write 2026-01-31T09:00:00Z."),
+        ({"@now": "soon"}, "@now: 'soon' is not a date; write 2026-01-31T09:00:00Z."),
     ],
 )
 def test_a_wrong_state_gives_one_line(state: Any, said: str) -> None:

@@ -35,10 +35,10 @@ _IDS: Final = by_level(table("structure")["event_ids"])
 _UNKNOWN: Final = LevelVerdict("MODIFY", "may change something", "words")
 _FREE: Final = frozenset({"text", "file", "any"})
 _GROUPS: Final = {
-    "read-write": LevelVerdict("MODIFY", "the app asks for the right to write"),
-    "compose": LevelVerdict("MODIFY", "the app asks for the right to write"),
-    "authorize": LevelVerdict("DANGEROUS", "the app asks for the right to authorize"),
-    "run": LevelVerdict("DANGEROUS", "the app asks for the right to run things"),
+    "read-write": LevelVerdict("MODIFY", "the app requests the right to write"),
+    "compose": LevelVerdict("MODIFY", "the app requests the right to write"),
+    "authorize": LevelVerdict("DANGEROUS", "the app requests the right to authorize"),
+    "run": LevelVerdict("DANGEROUS", "the app requests the right to run things"),
 }
 
 
@@ -128,7 +128,7 @@ def _sorted_out(words: Phrase, command: SdefCommand) -> LevelVerdict | None:
 def _coded_in_app(command: SdefCommand, resolved: Resolved, app: Trait) -> Iterator[LevelVerdict]:
     """Yield what a standard event means in an app of a known kind."""
     if command.code == OPENS_FILES and app & (Trait.SHELL | Trait.OPENER | Trait.PROGRAMS):
-        yield LevelVerdict("DANGEROUS", "opening may run what is opened")
+        yield LevelVerdict("DANGEROUS", "opening may run the file")
     if command.code == OPENS_URLS and Trait.SHELL in app:
         yield LevelVerdict("DANGEROUS", "a URL starts a session or runs something")
     if command.code == OPENS_URLS and resolved.commands and not has_objects(resolved):
@@ -146,7 +146,7 @@ def _by_parameters(
     words = phrase(command.name)
     leads = words[0] if words else ""
     quiet = verb is not None and verb.level == "SAFE"
-    looks = verb is not None and verb.reason == "changes the view only"
+    looks = verb is not None and verb.reason == "changes only the view"
     anything = command.result is not None and any(ref.name == "any" for ref in command.result)
     for parameter, kind in zip(_parameters(command), kinds, strict=True):
         named = set(phrase(parameter.name))
@@ -155,9 +155,9 @@ def _by_parameters(
         if SECRET_WORDS & named:
             yield LevelVerdict("DANGEROUS", f"takes a {parameter.name}", said)
         for name in forced(parameter, resolved):
-            yield LevelVerdict("DANGEROUS", f"may be told: {name}", said)
+            yield LevelVerdict("DANGEROUS", f"may be given: {name}", said)
         if not quiet and ("pid" in named or named > {"process"}):
-            yield LevelVerdict("DANGEROUS", "takes hold of a process", said)
+            yield LevelVerdict("DANGEROUS", "takes control of a process", said)
         code = bool(CODE_WORDS & named) or named >= _SOURCE_CODE or named == {"command"}
         if code and free and (anything or leads not in _KEEPS_CODE):
             yield LevelVerdict("DANGEROUS", f"takes {parameter.name} as text", said)
@@ -171,20 +171,20 @@ def _by_parameters(
         if file and quiet and (shown or named & _DESTINATIONS):
             yield LevelVerdict("MODIFY", "opens or writes a file", said)
         if free and (words == ("start",) or leads == "read"):
-            yield LevelVerdict("MODIFY", "starts or reads what it is given", said)
+            yield LevelVerdict("MODIFY", "starts or reads its argument", said)
     if silent(words):
-        yield LevelVerdict("DANGEROUS", "leaves out a question")
+        yield LevelVerdict("DANGEROUS", "skips a confirmation")
     if leads == "write" and "file" in words:
         yield LevelVerdict("DANGEROUS", "reads or writes any file")
     if leads in ("set", "change") and (danger := dangerous_name(words[1:])) is not None:
         yield LevelVerdict("DANGEROUS", danger)
     if leads == "close" and "document" in words and not _asks_to_save(command):
-        yield LevelVerdict("DANGEROUS", "closes a document and has no word for saving it")
+        yield LevelVerdict("DANGEROUS", "closes a document without an option for saving")
     if leads == "expand" and (command.result is not None or any(map(_is_free, kinds))):
         yield LevelVerdict("MODIFY", "replaces what it expands")
     makes = verb is not None and verb.reason == "makes something new"
     if anything and not (quiet or makes) and any("text" in kind.split(" | ") for kind in kinds):
-        yield LevelVerdict("DANGEROUS", "takes text and answers what came of it")
+        yield LevelVerdict("DANGEROUS", "takes text and returns a result")
 
 
 def _asks_to_save(command: SdefCommand) -> bool:

@@ -18,7 +18,7 @@ _ROUTES: Final = "decides where credentials and data go"
 _SENT: Final = "decides how credentials are sent"
 _RUNS: Final = "decides what is run"
 _GUARDED: Final = "is a secret or guards one"
-_VIEW: Final = LevelVerdict("SAFE", "changes the view only", "words and class")
+_VIEW: Final = LevelVerdict("SAFE", "changes only the view", "words and class")
 
 _TABLE: Final = table("setters")
 _SETS: Final = word_sets("setters")

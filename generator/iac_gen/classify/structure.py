@@ -6,6 +6,7 @@ Names and ids of apps are no evidence: whoever renames a dictionary would choose
 import re
 from collections.abc import Iterable, Iterator
 from enum import Flag, auto
+from functools import lru_cache
 from typing import Final
 
 from iac_gen.classify.codes import table
@@ -41,9 +42,12 @@ _PLAIN: Final = _NUMBERS | frozenset("text string boolean record point rectangle
 # What is a value too where an app has no objects that it could stand for.
 _HELD: Final = frozenset(("any", "list", "type", "missing value"))
 _LOCATIONS: Final = frozenset(("path", "paths", "alias"))
+_PLAY: Final = frozenset(("play", "playpause"))
+_ONWARD: Final = frozenset("next previous prev rewind fast seek skip backward".split())
 _COLLECTIONS: Final = frozenset(("list", "record"))
 
 
+@lru_cache(maxsize=1)
 def traits(resolved: Resolved) -> Trait:
     """Return what is known of the app that `resolved` belongs to."""
     codes = {row.code for row in resolved.classes}
@@ -62,11 +66,17 @@ def traits(resolved: Resolved) -> Trait:
     return found
 
 
+@lru_cache(maxsize=1)
 def _around(resolved: Resolved) -> frozenset[str]:
-    """Return the words of what an app shows or plays: of its classes, and `media` for a player."""
+    """Return the words of what an app shows or plays: of its classes, and `media` for a player.
+
+    With `transport` it also goes on and back in what it plays.
+    """
     words = {word for row in resolved.classes for word in phrase(row.name)}
-    plays = any(PLAYERS.intersection(phrase(row.name)[:1]) for row in resolved.commands)
-    return frozenset(words | ({"media"} if plays else set()))
+    led = {first for row in resolved.commands for first in phrase(row.name)[:1]}
+    plays = {"media"} if PLAYERS & led else set()
+    again = {"transport"} if plays and _PLAY & led and _ONWARD & led else set()
+    return frozenset(words | plays | again)
 
 
 def given(command: SdefCommand, resolved: Resolved) -> Given:

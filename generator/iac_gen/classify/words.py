@@ -80,7 +80,7 @@ _GLUED: Final = tuple(
 _ENDINGS: Final = ("script", "javascript", "shell")
 _RUNS: Final = "runs code or an action"
 _CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
-_VIEW: Final = LevelVerdict("SAFE", "changes the view only")
+_VIEW: Final = LevelVerdict("SAFE", "changes only the view")
 _SLEEPS: Final = (("sleep",), ("hibernate",), ("standby",))
 _PAGES: Final = _SETS["pages"]
 _THINGS: Final = _SETS["things"] | _SETS["nouns"] | _SETS["ways"]
@@ -114,13 +114,10 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if pair is not None and words[0] == "bring" and given.direct and not _front(given):
         return _CHANGES
     if pair is not None:
-        return (
-            pair
-            if not (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
-            else highest((pair, _STARTS))
-        )
+        reached = (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
+        return highest((pair, _STARTS)) if reached else pair
     if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
-        return LevelVerdict("DANGEROUS", "works the controls of an app")
+        return LevelVerdict("DANGEROUS", "operates the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
         return _VIEW
     if words[1:] == ("preview",) or (words[0] in _SETS["framing"] and _puts_a_window(words[1:])):
@@ -131,7 +128,8 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     first = _VERBS.get(words[0])
     if first is None:
         return _without_verb(words, given)
-    if words == ("forward",) and given.direct and not _SEEN & _types(given):
+    drafts = given.direct and not _SEEN & _types(given) and "transport" not in given.around
+    if words == ("forward",) and drafts:
         return LevelVerdict("MODIFY", "opens a draft")
     if words == ("push",) and "file" in _types(given):
         return LevelVerdict("MODIFY", "writes a file")
@@ -173,7 +171,7 @@ def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
     if led == "remove" and rest and rest[-1] in _SETS["marks"] - given.around:
         if given.plain and given.answers == "value":
             return READS
-        return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
+        return LevelVerdict("MODIFY", "removes a mark or a part of a text")
     if led in _SETS["tells"] and rest and rest[-1] in _SETS["news"]:
         return LevelVerdict("MODIFY", "tells the user")
     if led == "restart" and rest and _SETS["media"].issuperset(rest):
@@ -228,12 +226,13 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "asks another computer")
     if words[0] in ("show", "display", "present") and _SETS["asks"] & rest:
         return LevelVerdict("MODIFY", "asks the user")
-    if SECRET_WORDS & rest and first.reason == "reads" and given.answers == "value":
-        return LevelVerdict("DANGEROUS", "answers a secret")
-    if SECRET_WORDS & rest and first.reason == _VIEW.reason and given.answers == "value":
+    told = first.reason in ("reads", _VIEW.reason) and given.answers == "value"
+    if SECRET_WORDS & rest and told:
         return LevelVerdict("DANGEROUS", "answers a secret")
     if words[-1] in SECRET_WORDS and first.reason == _VIEW.reason:
         return LevelVerdict("MODIFY", "shows a secret")
+    if words[0] == "select" and words[-1] in ("file", "files"):
+        return LevelVerdict("MODIFY", "takes a file in")
     if words[0] == "get" and given.plain and rest and rest <= _SETS["urls"]:
         return LevelVerdict("MODIFY", "opens a URL")
     if words[0] in _SETS["goes"] and _SETS["urls"] & rest:
@@ -264,7 +263,7 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     if words[0] == "start" and _SETS["calls"] & rest:
         return LevelVerdict("DANGEROUS", "leaves the machine and cannot be called back")
     if words[0] == "stop" and _SETS["runs"] & things:
-        return LevelVerdict("DANGEROUS", "ends what runs for somebody")
+        return LevelVerdict("DANGEROUS", "ends something that runs for a person")
     if _SETS["works"] & things:
         return _STARTS
     if words[0] in PLAYERS or (words[0] in ("skip", "step") and rest and rest <= _SETS["on"]):
@@ -290,7 +289,7 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     if words == ("capture",):
         return _CAPTURES
     if led == "clear" and words[-1] in _SETS["marks"]:
-        return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
+        return LevelVerdict("MODIFY", "removes a mark or a part of a text")
     if led == "choose" and given.answers == "value":
         return LevelVerdict("SAFE", "lets the user pick")
     shown = bool(given.direct) and all(_PAGES & set(kind) for kind in given.direct)
@@ -312,7 +311,7 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     if led in _SETS["draws_out"] and given.direct and given.answers == "value":
         return first if _SETS["screens"] & things - _PAGES else READS
     if led in _SETS["prints"] and (rest & _SETS["streams"]):
-        return LevelVerdict("SAFE", "is seen by the user only")
+        return LevelVerdict("SAFE", "only the user sees it")
     if led == "fetch" and words[-1] in _SETS["found"] and given.answers == "value":
         return first if given.direct else READS
     return _VIEW if _moves_the_view(words, given) else first
@@ -329,6 +328,8 @@ def _moves_the_view(words: Phrase, given: Given) -> bool:
         return rest[-1] != "volume" or "volume" not in given.around
     if led not in _SETS["view_verbs"]:
         return False
+    if "for" in rest[1:]:
+        rest = rest[: rest.index("for")]
     while len(rest) > 1 and rest[-1] in _SETS["ways"]:
         rest.pop()
     nouns = _SETS["view_nouns"]
@@ -382,7 +383,7 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if last is not None and last.level == "MODIFY" and not CODE_WORDS & set(words):
         return last
     if any(map(_tells, words)):
-        return LevelVerdict("MODIFY", "tells of an event")
+        return LevelVerdict("MODIFY", "reports an event")
     # `-ize`, `-ify`: to make something be so.
     either = words[0] in _SETS["either"] and not given.answers
     return _CHANGES if either or words[0].endswith(_BECOMING) else None

@@ -50,7 +50,7 @@ DESCRIPTIONS: Final = click.option(
     "--descriptions",
     type=click.Choice(["own", "app"]),
     default="app",
-    help="own leaves the app's own wording out; app has it behind ours, cleaned and marked.",
+    help="own leaves out the app's own wording; app adds it after IAC's, cleaned and marked.",
 )
 
 
@@ -65,7 +65,7 @@ DESCRIPTIONS: Final = click.option(
     "accepted",
     multiple=True,
     metavar="NAME,...",
-    help="Accept that these are lower than reviewed: TOOL, APP.CLASS.PROPERTY, APP.CLASS.",
+    help="Accept a lower level for these: TOOL, APP.CLASS.PROPERTY, APP.CLASS.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @TEMPLATES
@@ -81,13 +81,13 @@ def build(
     templates: Path | None,
     shipped: bool,
 ) -> None:
-    """Build tool modules for APPS, or for every app that is found.
+    """Build tools for APPS, or for every app that is found.
 
     A level that is lower than the one in tools.lock stops the build before it writes anything.
-    Ends with 0 when every app was built, 1 when one was skipped or a level fell, 2 for wrong usage.
+    Exits with 0 if every app was built, 1 if one was skipped or a level fell, 2 for wrong usage.
     """
     if prune and apps:
-        fail("--prune needs a build of all apps; leave the names out")
+        fail("--prune needs a build of all apps; leave out the names")
     folder = output or default_output()
     found = find(apps)
     generator = generator_digest(templates)
@@ -177,7 +177,7 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
             f" about {report.tokens} tokens if all are listed"
         )
     if report.templates:
-        click.echo(f"Laid out by the templates of {report.templates}, which are not iac-gen's.")
+        click.echo(f"Laid out by the templates in {report.templates}, which are not iac-gen's.")
     _warn(one for app in report.apps for one in app.diagnostics)
     cleaned = sum(app.cleaned for app in report.apps)
     if cleaned:
@@ -187,7 +187,7 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
         click.echo(
             f"Removed, because the app is gone: {keys}"
             if prune
-            else f"No longer there, kept: {keys} (remove with --prune)"
+            else f"Gone, but kept: {keys} (remove with --prune)"
         )
 
 
@@ -224,7 +224,7 @@ def check(
     templates: Path | None,
     shipped: bool,
 ) -> None:
-    """Fail when a build would change the folder, with the difference and what mends it."""
+    """Fail if a build would change the folder; show the difference and the fix."""
     folder = output or default_output()
     waiting = _warn_unfinished(folder)
     previous = read_previous(folder)
@@ -236,16 +236,16 @@ def check(
         click.echo(difference(old, files[name], str(folder / name)))
     _tell_falls(report.falls)
     for key in report.gone:
-        click.echo(f"No longer there: {key}")
+        click.echo(f"Gone: {key}")
     again = " ".join(["iac-gen build", *sys.argv[2:]])
     if report.falls:
         _end_with_falls(report, "a build stops", ["build", *sys.argv[2:]])
     end_with(report.failed)
     if differing:
-        count = "1 file is" if len(differing) == 1 else f"{len(differing)} files are"
-        fail(f"{count} not what a build gives; mend it with: {again}", 1)
+        count = "1 file differs" if len(differing) == 1 else f"{len(differing)} files differ"
+        fail(f"{count} from a build; fix them with: {again}", 1)
     if report.gone:
-        fail(f"apps are gone; remove their modules with: {again} --prune", 1)
+        fail(f"some apps are gone; remove their modules with: {again} --prune", 1)
     if waiting:
         sys.exit(1)
 
@@ -259,7 +259,7 @@ def _end_with_falls(report: Report, outcome: str, arguments: Sequence[str]) -> N
     fell = "1 level" if len(names) == 1 else f"{len(names)} levels"
     way = shlex.join(["iac-gen", *arguments, *flags])
     # Not cut like other lines: half a command is no way out.
-    click.echo(f"iac-gen: {fell} fell and {outcome}; if that is meant: {way}", err=True)
+    click.echo(f"iac-gen: {fell} fell and {outcome}; if this is intended: {way}", err=True)
     sys.exit(1)
 
 
@@ -280,7 +280,7 @@ def _warn_unfinished(folder: Path) -> bool:
 @source_options
 @click.option("--output", type=PATH, help="The folder to compare (default: your data folder).")
 def diff(apps: tuple[str, ...], find: Find, output: Path | None) -> None:
-    """Say in words what a build would change: tools, levels, parameters."""
+    """Describe what a build would change: tools, levels, parameters."""
     folder = output or default_output()
     _warn_unfinished(folder)
     previous = read_previous(folder)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 PATH = click.Path(path_type=Path)
 APPS = click.argument("apps", nargs=-1)
-SHIPPED = click.option("--shipped", is_flag=True, hidden=True, help="The package that ships.")
+SHIPPED = click.option(
+    "--shipped", is_flag=True, hidden=True, help="Build the package that comes with IAC."
+)
 TEMPLATES = click.option(
     "--templates", type=PATH, help="A folder of your own templates; see iac-gen templates."
 )
@@ -70,9 +72,9 @@ def source_options(command: Callable[..., None]) -> Any:
         "--intents",
         multiple=True,
         type=PATH,
-        help="App Intents: a file, an app, a folder of them, or `installed` (macOS).",
+        help="App Intents: a file, an app, a folder of either, or `installed` (macOS).",
     )
-    @click.option("--bundled", is_flag=True, help="Use the snapshots that ship with iac-gen.")
+    @click.option("--bundled", is_flag=True, help="Use the snapshots that come with iac-gen.")
     @functools.wraps(command)
     def with_find(
         dictionaries: Sequence[Path],
@@ -94,9 +96,9 @@ def source_options(command: Callable[..., None]) -> Any:
 
 
 def _intents(paths: Sequence[Path]) -> Discovered:
-    places = [one for path in paths for one in (PLACES if str(path) == INSTALLED else [path])]
     if not paths:
         return Discovered(())
+    places = [one for path in paths for one in (PLACES if str(path) == INSTALLED else [path])]
     wanted = [Path(one) for one in places]
     # Of the Mac's own places not all are there.
     return discover.from_intents(one for one in wanted if one.exists() or one in paths)
@@ -112,7 +114,7 @@ def _found(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) 
     if sys.platform == "darwin" or search:
         for folder in search:
             if not folder.is_dir():
-                raise GeneratorError(f"{folder} is no folder; check --search")
+                raise GeneratorError(f"{folder} is not a folder; check --search")
         return discover.from_bundles(macos.installed(search))
     click.echo("iac-gen: this is not a Mac; using the bundled snapshots", err=True)
     return discover.from_bundled_snapshots()

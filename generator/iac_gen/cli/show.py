@@ -50,17 +50,17 @@ from iac_gen.write import alone, write
 @command()
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option("--output", required=True, type=PATH, help="Folder for the snapshots.")
-@click.option("--facts", is_flag=True, help="Leave the dictionary's prose out.")
+@click.option("--facts", is_flag=True, help="Leave out the dictionary's descriptions.")
 @click.option("--name", help="The app's name (for one dictionary).")
 @click.option("--bundle-id", help="The app's bundle id (for one dictionary).")
 def snapshot(
     paths: tuple[Path, ...], output: Path, facts: bool, name: str | None, bundle_id: str | None
 ) -> None:
-    """Write the facts of dictionaries as JSON, so that they can be built anywhere."""
+    """Write dictionaries as JSON snapshots, so that they can be built anywhere."""
     files: dict[str, str] = {}
     found = discover.from_paths(paths, known_apps())
     if (name or bundle_id) and len(found.sources) != 1:
-        raise GeneratorError("--name and --bundle-id go with one dictionary")
+        raise GeneratorError("--name and --bundle-id need exactly one dictionary")
     loaded, failed = discover.read(found)
     for one in loaded:
         source = one.source
@@ -76,14 +76,19 @@ def snapshot(
 
 @command()
 @APPS
-@click.option("--all", "everything", is_flag=True, help="Show every app that is found.")
-@click.option("--unbound", "only_unbound", is_flag=True, help="List what nothing was made from.")
+@click.option("--all", "everything", is_flag=True, help="Show every app that was found.")
+@click.option(
+    "--unbound",
+    "only_unbound",
+    is_flag=True,
+    help="List the parts of a dictionary that became no tool.",
+)
 @click.option(
     "--why",
     "asked",
     nargs=2,
     metavar="APP NAME",
-    help="Say why TOOL, CLASS or CLASS.PROPERTY of an app has its level.",
+    help="Explain the level of a TOOL, CLASS or CLASS.PROPERTY.",
 )
 @source_options
 def show(
@@ -93,10 +98,10 @@ def show(
     asked: tuple[str, str] | None,
     find: Find,
 ) -> None:
-    """Print the intermediate representation of APPS as JSON."""
+    """Print the model of APPS as JSON."""
     if asked:
         if apps or everything or only_unbound:
-            fail("--why takes one app and one name, and nothing beside them")
+            fail("--why takes one app and one name, and nothing else")
         _show_why(*asked, find)
         return
     if bool(apps) == everything:
@@ -143,7 +148,7 @@ def _unbound_of(key: str, made: Representation) -> str:
 @command("list")
 @source_options
 def list_(find: Find) -> None:
-    """List the apps that are found, scriptable or why not."""
+    """List the apps that are found, and why some have no tools."""
     found = find(())
     failed: list[Diagnostic] = []
     for job in jobs(found.sources, Previous()):
@@ -166,12 +171,12 @@ def list_(find: Find) -> None:
 @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option(
-    "--rule", "names", multiple=True, metavar="NAME", help="Only this rule; may be repeated."
+    "--rule", "names", multiple=True, metavar="NAME", help="Check only this rule; repeatable."
 )
 def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...]) -> None:
-    """Say what is odd or wrong in the dictionaries at PATH (files, snapshots, folders).
+    """List what is odd or wrong in the dictionaries at PATH (files, snapshots, folders).
 
-    Ends with 0 when there is no error, 1 when there is one or a file could not be read, 2 for
+    Exits with 0 if there is no error, 1 if there is one or a file could not be read, 2 for
     wrong usage.
     """
     for name in names:
@@ -219,8 +224,8 @@ _SIMULATOR: Final = (sys.executable, "-P", "-m", "iac_simulator.osascript")
 @command("verify-names")
 @APPS
 @source_options
-@click.option("--osascript", "program", metavar="PROGRAM", help="The osascript to ask.")
-@click.option("--simulate", is_flag=True, help="Ask the simulator, where there is no Mac.")
+@click.option("--osascript", "program", metavar="PROGRAM", help="The osascript to use.")
+@click.option("--simulate", is_flag=True, help="Ask the simulator instead of a Mac.")
 @click.option("--tools", type=PATH, help="With --simulate: the folder of tools to simulate.")
 def verify_names(
     apps: tuple[str, ...],
@@ -229,13 +234,13 @@ def verify_names(
     simulate: bool,
     tools: Path | None,
 ) -> None:
-    """Compare our JavaScript names with those that JXA's reflection prints; no app is started."""
+    """Compare IAC's JavaScript names with JXA's reflection; no app is started."""
     if simulate and program:
         fail("give either --osascript or --simulate")
     if tools and not simulate:
-        fail("--tools goes with --simulate")
+        fail("--tools needs --simulate")
     if not simulate and not program and sys.platform != "darwin":
-        fail("this is not a Mac; give --simulate, or --osascript with a program that stands in")
+        fail("this is not a Mac; give --simulate, or --osascript with another program")
     simulated = {"IAC_SIMULATOR_TOOLS": str(tools)} if tools else {}
     asked = _SIMULATOR if simulate else (program or "osascript",)
     failed: list[Diagnostic] = []
@@ -250,7 +255,7 @@ def verify_names(
         except ReflectionError as error:
             if names.kind == "addition" and isinstance(error, NoReflectionError):
                 # An addition is reached through osascript itself, which has no dictionary.
-                click.echo(f"{key}: {names.count()} names of an addition are not compared")
+                click.echo(f"{key}: {names.count()} names of Standard Additions are not compared")
                 continue
             failed.append(Diagnostic(names.app, 0, "reflection", str(error), "error"))
             continue
@@ -271,13 +276,13 @@ def _names(key: str, made: Representation) -> tuple[str, AskedNames]:
 
 
 @command("templates")
-@click.option("--write", "folder", required=True, type=PATH, help="A new or an empty folder.")
+@click.option("--write", "folder", required=True, type=PATH, help="A new or empty folder.")
 def templates_command(folder: Path) -> None:
-    """Write the templates of modules, to be changed and given to `build --templates`."""
+    """Write the module templates, to change them for `build --templates`."""
     from iac_gen.render import shipped_templates
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        fail(f"{folder} is not empty; name a new or an empty folder")
+        fail(f"{folder} is not empty; name a new or empty folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in shipped_templates().items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -56,10 +56,10 @@ class _Term(NamedTuple):
 _SHARED: Final = {
     "class": "An object of one may come back under the name of the other.",
     "command": "Both tools send the same event.",
-    "enumeration": "A type that gives the code alone means only one of them.",
-    "property": "What the app answers under this code may be shown under either name.",
+    "enumeration": "A type given by the code means only one of them.",
+    "property": "An answer with this code may be shown under either name.",
     "record type": "A record of one may come back under the name of the other.",
-    "value type": "The two types are one to the app.",
+    "value type": "For the app, the two types are the same.",
 }
 
 
@@ -116,7 +116,7 @@ def duplicate_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find two enumerators of an enumeration, or properties of a class, with one code."""
     for row in of_kind(facts.own, Enumeration):
         for value, text in _twins(row.enumerators):
-            yield hit(row, text, "It can never be told from the other in a result.", value)
+            yield hit(row, text, "In a result, the two look the same.", value)
     mine = {(prop.name, prop.code) for _, prop in properties_of(facts.own)}
     owners: list[SdefClass | RecordType] = [*facts.rows(), *of_kind(facts.own, RecordType)]
     for merged in owners:
@@ -144,10 +144,10 @@ def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
             coded = codes.setdefault(one.code, one)
             if named.code != one.code:
                 text = f"has the code {one.code!r} and also {named.code!r}"
-                yield hit(command, text, "A script that gives the name fills only one.", one)
+                yield hit(command, text, "A script that uses the name sets only one.", one)
             elif coded.name != one.name:
                 text = f"has the code {one.code!r} of parameter {shown(coded.name)}"
-                yield hit(command, text, "Both arrive in the app as one; give only one.", one)
+                yield hit(command, text, "For the app, both are the same; give only one.", one)
 
 
 def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
@@ -181,7 +181,7 @@ def synonym(facts: LintFacts) -> Iterator[LintHit]:
                 )
             elif one.code and not is_written_code(one.code, size):
                 text = f"has a synonym with the code {one.code!r}, not {size} characters"
-                yield LintHit(line, where, text, "What the app sends under it is not recognised.")
+                yield LintHit(line, where, text, "An answer with this code is not recognised.")
 
 
 CODES: Final = (

@@ -62,7 +62,7 @@ def member_clash(facts: LintFacts) -> Iterator[LintHit]:
                 text = f"has the JavaScript name of the elements {shown(held)}"
                 yield hit(row, text, "One of the two cannot be reached in a reference.", prop)
             elif prop.name in terms and prop.name in mine:
-                text = "Alone the name means the property; the elements answer to their plural."
+                text = "The name alone means the property; the plural means the elements."
                 yield hit(row, "is the term of an element too", text, prop)
 
 

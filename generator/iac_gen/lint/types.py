@@ -77,7 +77,7 @@ def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
         if element.type not in facts.classes:
             text = "It cannot be listed or counted."
             if element.type in made:
-                text = "A class without properties stands in for it."
+                text = "A class without properties takes its place."
             yield hit(row, "is of a class that is declared nowhere", text, element)
 
 
@@ -88,7 +88,7 @@ def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
         if row.extends and row.extends not in facts.classes:
             text = "Its properties and elements are left out."
             if row.extends in made:
-                text = "The class is made of its extensions alone."
+                text = "The class consists only of its extensions."
             yield hit(row, "is extended but declared nowhere", text)
 
 
@@ -98,7 +98,7 @@ def no_application(facts: LintFacts) -> Iterator[LintHit]:
     if facts.source.kind != "application" or not facts.classes or extended:
         return
     if APPLICATION not in facts.classes:
-        yield LintHit(0, "dictionary", "has classes and no class application")
+        yield LintHit(0, "dictionary", "has classes, but no class application")
 
 
 def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
@@ -159,7 +159,7 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
     for name, row in rows.items():
         if name in lines and name not in reached and not row.hidden:
             yield LintHit(
-                lines[name], place(row), "is reached from neither the application nor a command"
+                lines[name], place(row), "cannot be reached from the application or a command"
             )
 
 

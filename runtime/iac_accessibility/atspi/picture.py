@@ -26,7 +26,9 @@ def grab(pid: int, frame: Frame) -> Picture:
     from Xlib import X, display, error
 
     if not os.environ.get("DISPLAY"):
-        raise Unsupported("there is no X display; Wayland shows no program another one's windows")
+        raise Unsupported(
+            "there is no X display; Wayland does not show a program other programs' windows"
+        )
     try:
         opened = display.Display()
     except (error.DisplayError, OSError) as fault:

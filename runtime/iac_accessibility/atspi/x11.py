@@ -75,14 +75,14 @@ class XDisplay:
     def __init__(self, name: str | None = None) -> None:
         if not (name or os.environ.get("DISPLAY")):
             raise Silent(
-                "there is no X display here; Wayland lets no program press keys without its portal"
+                "there is no X display; Wayland does not let programs press keys without its portal"
             )
         try:
             self._display = display.Display(name)
         except (error.DisplayError, OSError) as fault:
             raise Silent(f"the X display cannot be reached: {fault}") from None
         if not self._display.query_extension("XTEST"):
-            raise Silent("this X server has no XTEST, so keys cannot be given")
+            raise Silent("this X server has no XTEST, so keys cannot be sent")
         self._root = self._display.screen().root
         self._lock = threading.RLock()
         self._name = self._display.get_display_name()

@@ -31,7 +31,7 @@ def grab(pid: int, frame: Frame, timeout: float) -> Picture:
         file = Path(folder, "window.png")
         run_process(["/usr/sbin/screencapture", "-x", "-o", f"-l{number}", str(file)], b"", timeout)
         if not file.exists():
-            raise Unsupported("screencapture gave no picture")
+            raise Unsupported("screencapture returned no picture")
         with Image.open(file) as image:
             whole = image.convert("RGBA")
     scale = whole.width / max(place.width, 1)

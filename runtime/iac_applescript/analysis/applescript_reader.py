@@ -340,7 +340,7 @@ class _Reader:
                 and before.kind == "variable"
                 and before.word not in self.declared.handlers
             ):
-                self.add("DANGEROUS", "unknown", "calls what is no handler", unit.word, unit.start)
+                self.add("DANGEROUS", "unknown", "calls an unknown handler", unit.word, unit.start)
 
     def _command(self, unit: Unit, rest: Sequence[Unit], scene: Scene) -> None:
         rows = [entry for _, entry in unit.entries if entry.use == "command"]

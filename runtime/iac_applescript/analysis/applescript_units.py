@@ -86,7 +86,7 @@ def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFaul
     if found := _SIGN.match(script, at):
         tokens.append(ScriptToken("sign", found.group(), at, found.group().casefold()))
         return found.end()
-    faults.append(ScanFault(f"the character U+{ord(char):04X} means nothing here", at))
+    faults.append(ScanFault(f"the character U+{ord(char):04X} has no meaning here", at))
     return at + 1
 
 
@@ -119,7 +119,7 @@ def _comment(script: str, at: int, faults: list[ScanFault]) -> int:
 def _check_comment(text: str, at: int, faults: list[ScanFault]) -> None:
     """A nested comment with quotes or line comments can be read in two ways."""
     if "(*" in text[2:] and any(mark in text for mark in ('"', "--", "#", "|")):
-        faults.append(ScanFault("comments are nested in a way that can be read differently", at))
+        faults.append(ScanFault("nested comments can be read in two ways", at))
 
 
 def _unescaped(text: str) -> str:

@@ -63,7 +63,7 @@ def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerd
     end = next((i for i, u in enumerate(rest) if u.word in _WITH and i > place), len(rest))
     if _built(rest[place:end], scene.declared):
         return CommandVerdict(
-            "DANGEROUS", "makes something in a place that is put together at run time"
+            "DANGEROUS", "makes something in a place that is computed at run time"
         )
     given = next((i for i, word in enumerate(words) if word in _WITH), len(words))
     if words[given : given + 1] == ["with properties"] and words[given + 1 : given + 2] != ["{"]:
@@ -80,7 +80,9 @@ def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
     if rest and is_https(rest, scene.declared):
         return CommandVerdict(highest(("MODIFY", base)), "opens a web address")
     if not rest and scene.object:
-        return CommandVerdict("DANGEROUS", "opens what the tell names with whatever app claims it")
+        return CommandVerdict(
+            "DANGEROUS", "opens the object of its tell with the default app for it"
+        )
     words = [unit.word for unit in bare(rest) if unit.kind not in ("text", "number")]
     shown = words and words[0] in _FOLDERS and all(map(_is_place, words))
     if shown or (rest and is_own_folder(rest, scene.declared)):
@@ -91,7 +93,7 @@ def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
         or (unit.kind == "text" and not place)
         for place, unit in enumerate(rest)
     ):
-        return CommandVerdict("DANGEROUS", "opens a file or an address with whatever app claims it")
+        return CommandVerdict("DANGEROUS", "opens a file or an address with the default app for it")
     return CommandVerdict(highest(("MODIFY", base)), "opens something")
 
 
@@ -118,7 +120,7 @@ def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
         return CommandVerdict("DANGEROUS", "moves or copies many objects at once")
     if _built(rest[to:], scene.declared):
         return CommandVerdict(
-            "DANGEROUS", "moves or copies to a place that is put together at run time"
+            "DANGEROUS", "moves or copies to a place that is computed at run time"
         )
     return CommandVerdict(highest(("MODIFY", base)), "moves or copies something")
 
@@ -222,7 +224,7 @@ def _judge_save(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
     )
     place_of = file[:end]
     if is_data_file(place_of, scene.declared) or is_own_folder(place_of, scene.declared):
-        return CommandVerdict("MODIFY", "writes a file of data in the user's folders")
+        return CommandVerdict("MODIFY", "writes a data file in the user's folders")
     return CommandVerdict("DANGEROUS", "writes a file that the script names")
 
 

@@ -114,7 +114,7 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
             text = script[places[raw.start_byte] : places[raw.end_byte]]
             node.text = unescaped(text[1:-1] if kind == "string" else text)
             if kind in _NAMES and "\\" in text:
-                faults.append(ScanFault("a name that is written with escapes", node.start))
+                faults.append(ScanFault("a name with escapes", node.start))
             if kind == "string" or kind in _NAMES:
                 return node
         if depth > _DEEPEST:

@@ -110,7 +110,7 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Co
     if scene.ui and (what in _UI_ACTS or (not rows and plain[0].has("class"))):
         return CommandVerdict("DANGEROUS", f"sets the {what} of something on the screen")
     if what == "contents" and any(unit.kind == "variable" for unit in plain):
-        return CommandVerdict("DANGEROUS", "sets what a variable leads to")
+        return CommandVerdict("DANGEROUS", "sets the object in a variable")
     if what in LEADS:
         return CommandVerdict("DANGEROUS", f"sets {what}, which can lead anywhere")
     many = level == "MODIFY" and (is_many(target) or all_told(scene))

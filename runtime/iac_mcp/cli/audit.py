@@ -34,7 +34,7 @@ def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
         return _written(found if found.tzinfo else found.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         raise click.BadParameter(
-            f"{value!r} is no time; write 2026-03-01, 2026-03-01T12:00 or 30d."
+            f"{value!r} is not a time; write 2026-03-01, 2026-03-01T12:00 or 30d."
         ) from None
 
 
@@ -45,19 +45,21 @@ def _written(moment: datetime) -> str:
 _LIMIT = click.option(
     "-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="Calls at most."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="JSON lines, on a terminal too.")
+_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON lines, also on a terminal."
+)
 
 
 @click.group(context_settings=HELP)
 def audit() -> None:
-    """Show, verify, export and shorten the record of calls."""
+    """Show, verify, export and shorten the audit log."""
 
 
 @audit.command()
 @_LIMIT
 @_JSON
 def tail(limit: int, as_json: bool) -> None:
-    """Show the last calls."""
+    """Show the latest calls."""
     from iac_runtime.audit.reading import Query, find
 
     _show(find(open_state(), Query(), limit), as_json=as_json)
@@ -66,21 +68,29 @@ def tail(limit: int, as_json: bool) -> None:
 @audit.command()
 @click.argument("text", default="")
 @click.option("--app", default="", help="The bundle id of the app.")
-@click.option("--tool", default="", help="The name of the tool; * and ? stand for anything.")
+@click.option("--tool", default="", help="The name of the tool, with * and ? as wildcards.")
 @click.option("--client", default="", help="The name of the client.")
 @click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="Needed level.")
-@click.option("--result", default="", help="What came of it: done, TIMEOUT, interrupted, ...")
-@click.option("--simulated/--real", default=None, help="Only calls of simulated apps, or others.")
+@click.option("--result", default="", help="The result: done, TIMEOUT, interrupted, ...")
 @click.option(
-    "--since", callback=_moment, metavar="TIME", help="From this time (UTC), or this age."
+    "--simulated/--real", default=None, help="Only calls to simulated apps, or only to real ones."
 )
 @click.option(
-    "--until", callback=_moment, metavar="TIME", help="Before this time (UTC), or this age."
+    "--since",
+    callback=_moment,
+    metavar="TIME",
+    help="Since this time (UTC), or newer than this age.",
+)
+@click.option(
+    "--until",
+    callback=_moment,
+    metavar="TIME",
+    help="Before this time (UTC), or older than this age.",
 )
 @_LIMIT
 @_JSON
 def search(limit: int, as_json: bool, **query: Any) -> None:
-    """Show the last calls that hold TEXT and fit the options."""
+    """Show the latest calls that contain TEXT and match the options."""
     from iac_runtime.audit.reading import Query, find
 
     asked: dict[str, Any] = {name: value for name, value in query.items() if value is not None}
@@ -90,12 +100,14 @@ def search(limit: int, as_json: bool, **query: Any) -> None:
 @audit.command()
 @click.argument("row", type=click.IntRange(1))
 def show(row: int) -> None:
-    """Show one call by its number, with all that was written of it."""
+    """Show everything about one call, by its number."""
     from iac_runtime.audit.reading import Query, find
 
     found = find(open_state(), Query(seq=row), 1)
     if not found:
-        raise click.UsageError(f"Row {row} is no call; iac-mcp audit tail lists the last ones.")
+        raise click.UsageError(
+            f"Row {row} is not a call; iac-mcp audit tail lists the latest calls."
+        )
     if found[0].story:
         found = find(open_state(), Query(text=found[0].story), 1)
     print_json(found[0].facts())
@@ -103,20 +115,22 @@ def show(row: int) -> None:
 
 @audit.command()
 @click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Append to it.")
-@click.option("--syslog", is_flag=True, help="Hand it to the system's log.")
+@click.option("--syslog", is_flag=True, help="Send it to the system's log.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
-    """Keep the head of the chain elsewhere, to find a rollback later.
+    """Store the end of the chain elsewhere, to detect a rollback later.
 
-    COMMAND, after --, gets it as a line of JSON on its standard input.
+    COMMAND, after --, gets a line of JSON on standard input.
     """
     from iac_runtime.audit import anchor as anchors
 
     if [file is not None, syslog, bool(command)].count(True) != 1:
-        raise click.UsageError("Say where: --file PATH, --syslog, or -- COMMAND.")
+        raise click.UsageError("Choose where: --file PATH, --syslog, or -- COMMAND.")
     state = open_state()
     if file is not None and file.resolve().is_relative_to(state.resolve()):
-        raise click.UsageError("What changes the record can change this file too; take another.")
+        raise click.UsageError(
+            "A program that changes the audit log can change this file too; choose another."
+        )
     head = anchors.anchor(state, _written(datetime.now(UTC)))
     if file is not None:
         with writing(file):
@@ -136,7 +150,7 @@ def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
     help="Check against each anchor in this file.",
 )
 def verify(anchors: Path | None) -> int:
-    """Follow the chain of the record; exit status 1 if it, or an anchor, does not hold."""
+    """Verify the chain of the audit log; exit with 1 if it or an anchor fails."""
     from iac_runtime.audit.anchor import judge, read
     from iac_runtime.audit.reading import verified
 
@@ -145,9 +159,9 @@ def verify(anchors: Path | None) -> int:
     for fault in found.faults:
         click.echo(fault)
     for name in found.kept:
-        click.echo(f"The record before this one was damaged; it is kept as {escaped(name)}.")
+        click.echo(f"The audit log before this one was damaged; it is kept as {escaped(name)}.")
     if others:
-        click.echo(f"{others} lines of {anchors} hold no anchor and were passed over.")
+        click.echo(f"{others} lines of {anchors} have no anchor and were skipped.")
     judged = {number: judge(one, found) for number, one in kept.items()}
     failed = [number for number, meaning in judged.items() if meaning]
     if failed:
@@ -183,16 +197,16 @@ def export(output: Path | None) -> None:
     "--before",
     callback=_moment,
     metavar="TIME",
-    help="Drop rows older than this time (UTC), or this age.",
+    help="Drop rows before this time (UTC), or older than this age.",
 )
-@click.option("--keep", type=click.IntRange(0), help="Drop all but this many of the last rows.")
+@click.option("--keep", type=click.IntRange(0), help="Keep only this many of the newest rows.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def drop(before: str | None, keep: int | None, yes: bool) -> None:
-    """Remove old rows for good; the rest still verifies."""
+    """Remove old rows permanently; the rest still verifies."""
     if before is None and keep is None:
-        raise click.UsageError("Say which rows: --before TIME, --keep NUMBER, or both.")
+        raise click.UsageError("Choose the rows: --before TIME, --keep NUMBER, or both.")
     if not yes:
-        click.confirm("The rows cannot be brought back. Drop them?", abort=True, err=True)
+        click.confirm("You cannot undo this. Drop the rows?", abort=True, err=True)
     from iac_runtime.audit.dropping import drop as run
 
     now = _written(datetime.now(UTC))
@@ -200,7 +214,9 @@ def drop(before: str | None, keep: int | None, yes: bool) -> None:
     what = f"{done.rows} rows dropped" if done.rows else "There was nothing to drop"
     click.echo(what + (f"; {done.freed / 1e6:.1f} MB given back." if done.freed else "."))
     if done.held:
-        click.echo("Another program still reads the record; the file shrinks when that has ended.")
+        click.echo(
+            "Another program still reads the audit log; the file shrinks when that program ends."
+        )
 
 
 def _write(path: Path, lines: Iterable[str]) -> int:

@@ -26,7 +26,7 @@ TOOLS: Final = click.option(
     "--tools",
     multiple=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="A folder of generated tools to look in first.",
+    help="A folder of generated tools that comes first.",
 )
 
 
@@ -63,9 +63,11 @@ def _arguments(
     try:
         given = json.loads(" ".join(words) or "{}")
     except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"The arguments are no JSON ({error}); give one object.") from None
+        raise click.UsageError(f"The arguments are not JSON ({error}); give one object.") from None
     if not isinstance(given, dict):
-        raise click.UsageError('The arguments must be one JSON object, as in {"element": "note"}.')
+        raise click.UsageError(
+            'Give the arguments as one JSON object, such as {"element": "note"}.'
+        )
     return given
 
 
@@ -78,7 +80,7 @@ def _argument(word: str) -> tuple[str, Any]:
     name, equals, value = word.partition("=")
     if not equals or not name:
         raise click.UsageError(
-            f"{word!r} is no argument: write NAME=VALUE each, or one JSON object."
+            f"{word!r} is not an argument: write NAME=VALUE, or one JSON object."
         )
     try:
         return name, json.loads(value)

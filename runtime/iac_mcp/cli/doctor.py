@@ -30,8 +30,8 @@ _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@click.option("--app", "apps", multiple=True, metavar="APP", help="Ask about this app only.")
-@click.option("--fix", is_flag=True, help="Carry out what is advised, where that is safe.")
+@click.option("--app", "apps", multiple=True, metavar="APP", help="Check only this app.")
+@click.option("--fix", is_flag=True, help="Carry out the suggested fixes that are safe.")
 @NAME
 @TOOLS
 def doctor(
@@ -39,9 +39,10 @@ def doctor(
 ) -> int:
     """Check the installation and suggest fixes.
 
-    Nothing is changed without --fix, no app is started and macOS asks you nothing. Permissions are
-    those of the program that you run this in; a client has its own. --fix builds tools, installs
-    into clients and closes the state folder to others; the rest is yours to do.
+    It changes nothing without --fix, starts no app, and causes no macOS prompts. Permissions are
+    checked for the program that you run this in; a client has its own.
+
+    --fix builds tools, installs into clients and closes the state folder to other users.
     """
     from iac_mcp.setup.checks import examined
     from iac_runtime.execution.executor import Executor
@@ -94,7 +95,7 @@ def _count(number: int, word: str) -> str:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
 def status(as_json: bool) -> int:
-    """Say which servers of yours are running, how their calls went, and who may not ask you."""
+    """Show your running servers, the results of their calls, and paused clients."""
     from iac_runtime.policy.approvals import paused
     from iac_runtime.serve.status import servers, status_facts
 

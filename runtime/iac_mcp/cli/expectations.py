@@ -60,7 +60,7 @@ class _Reader(TableReader):
 
     def arguments(self, where: Where, value: Any) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
-            self.wrong(where, "arguments wants a table.")
+            self.wrong(where, "arguments must be a table.")
         return value
 
     def at(self, where: Where, value: Any) -> time.struct_time:
@@ -68,19 +68,19 @@ class _Reader(TableReader):
         try:
             day, found = DAYS.index(words[0]), time.strptime(words[1], "%H:%M")
         except (ValueError, IndexError):
-            self.wrong(where, f'at wants a day and a time, as in "{_NOON}".')
+            self.wrong(where, f'at must be a day and a time, such as "{_NOON}".')
         return time.struct_time((*found[:6], day, *found[7:]))
 
     def rows(self, where: Where, value: Any) -> tuple[ExpectedDecision, ...]:
         if not isinstance(value, list):
-            self.wrong(where, "write each expect under a line of its own: [[expect]]")
+            self.wrong(where, "write each one under a separate line: [[expect]]")
         found: list[ExpectedDecision] = []
         for at, part in enumerate(value):
             spot = (*where, at)
             row = self.table(spot, part, _ROW)
             for key in ("call", "decision"):
                 if key not in row:
-                    self.wrong(spot, f"this expect has no {key}.")
+                    self.wrong(spot, f"this [[expect]] has no {key}.")
             usual = dict.fromkeys(("client", "rule", "server"), "")
             row = {"arguments": {}, "at": self.at(spot, _NOON), **usual, **row}
             found.append(ExpectedDecision(**row, line=self.document.line(spot)))

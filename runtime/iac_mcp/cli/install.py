@@ -15,6 +15,7 @@ import click
 from iac_base.text import escaped
 from iac_mcp.cli.common import NAME, TOOLS
 from iac_mcp.cli.setup import here, remove_all
+from iac_mcp.cli.upgrade import record
 from iac_mcp.setup import interpreter
 from iac_mcp.setup.clients import (
     CLIENTS,
@@ -44,20 +45,22 @@ _LONGEST_NAME: Final = 17
 @click.argument("client", required=False, type=click.Choice(tuple(CLIENTS)))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SERVE OPTIONS]")
 @click.option("--print", "only_print", is_flag=True, help="Print what to paste; change nothing.")
-@click.option("--python", default="", metavar="PATH", help="Another Python that has IAC in it.")
+@click.option(
+    "--python", default="", metavar="PATH", help="Use another Python that has IAC installed."
+)
 @NAME
 def install(
     client: str | None, options: tuple[str, ...], only_print: bool, python: str, name: str
 ) -> int:
-    """Add the server to CLIENT's file; with none named, to the one client that is found.
+    """Add the server to CLIENT's file, or to the only client that is found.
 
-    The file is merged, never written anew, and kept beside itself as *.before-iac. What follows --
-    is passed on to `iac-mcp serve`; left out, the options of an earlier install stay.
+    The rest of the file stays, and a copy of the old file is kept as *.before-iac. Options after --
+    go to `iac-mcp serve`; without them, the options of an earlier install stay.
     """
     if re.fullmatch(rf"(?!\d)[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}", name) is None:
         raise click.UsageError(
             f"--name {name!r}: write at most {_LONGEST_NAME} letters, digits, - and _; clients put"
-            " the name before those of the tools."
+            " it before the names of the tools."
         )
     chosen = CLIENTS[client] if client else _only_one()
     path = place(chosen, os.environ)
@@ -68,7 +71,7 @@ def install(
     launch = Launch(found.path, launch_arguments(_checked(options)), env)
     if only_print:
         click.echo(snippet(chosen, name, entry(chosen, launch)))
-        click.echo(f"\nIt belongs into {path}. {chosen.then}", err=True)
+        click.echo(f"\nPaste it into {path}. {chosen.then}", err=True)
         return 0
     old = None
     with suppress(NotMergedError):  # Told below, with what to paste.
@@ -82,12 +85,13 @@ def install(
             click.echo(error.snippet)
         raise
     if not done.changed:
-        click.echo(f"{chosen.name} has it already: {path}")
+        click.echo(f"{chosen.name} already has it: {path}")
     else:
-        saved = f" As it was: {done.backup}." if done.backup else ""
+        saved = f" Old file: {done.backup}." if done.backup else ""
         click.echo(f'{chosen.name} has the server "{name}": {path}.{saved}')
+    record()
     if done.kept:
-        click.echo(f"Options kept from before: {escaped(' '.join(done.kept))}.")
+        click.echo(f"Kept options: {escaped(' '.join(done.kept))}.")
     _warn(found)
     click.echo(chosen.then)
     return 0
@@ -108,7 +112,7 @@ def _checked(options: Sequence[str]) -> tuple[str, ...]:
     """Return options of `serve` with absolute paths; wrong ones would show in the client only."""
     if options and read_quickly(list(options)) is None:
         known = " ".join(option.flag for option in SERVE_OPTIONS)
-        raise click.UsageError(f"serve does not take: {' '.join(options)}. It takes: {known}")
+        raise click.UsageError(f"serve does not accept: {' '.join(options)}. It accepts: {known}")
     return tuple(_absolute(options))
 
 
@@ -134,7 +138,8 @@ def _warn(found: Interpreter) -> None:
     other = interpreter.better() if state == "problem" else None
     if other:
         click.echo(
-            f"This one works: {other}. Make an environment with it, install IAC there, and pass"
+            f"This Python works: {other}. Create an environment with it, install IAC there, and"
+            f" pass"
             " its Python with --python.",
             err=True,
         )
@@ -142,13 +147,18 @@ def _warn(found: Interpreter) -> None:
 
 @click.command()
 @click.argument("client", required=False, type=click.Choice(tuple(CLIENTS)))
-@click.option("--all", "everything", is_flag=True, help="Every client, tools, state and cache.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Remove everything: clients' entries, tools, state and cache.",
+)
 @click.option("--yes", is_flag=True, help="With --all: remove without asking.")
 @NAME
 def uninstall(client: str | None, everything: bool, yes: bool, name: str) -> int:
-    """Take the server out of CLIENT's file; all else stays as it is.
+    """Remove the server from CLIENT's file; the rest of the file stays.
 
-    If nothing else was changed since, the file is what it was before `install`, to the byte.
+    If nothing else has changed, the file is exactly as it was before `install`.
     """
     if everything:
         if client:
@@ -159,8 +169,8 @@ def uninstall(client: str | None, everything: bool, yes: bool, name: str) -> int
     words = {
         "absent": f'There is no server "{name}" in {path}; nothing was changed.',
         "taken out": f'"{name}" was taken out of {path}.',
-        "as before": f"{path} is as it was before.",
-        "file removed": f"{path} held nothing else and is removed.",
+        "as before": f"{path} is exactly as it was before.",
+        "file removed": f"{path} was empty otherwise and was removed.",
     }
     click.echo(words[take(chosen, path, name)])
     return 0
@@ -178,8 +188,8 @@ def uninstall(client: str | None, everything: bool, yes: bool, name: str) -> int
 def bundle(output: Path, tools: tuple[Path, ...]) -> int:
     """Write a bundle (.mcpb) that Claude Desktop installs with a double click.
 
-    It holds the server and your tools, and no settings. Claude Desktop runs it with uv, which
-    fetches what the server depends on.
+    It contains the server and your tools, but no settings. Claude Desktop runs it with uv, which
+    downloads the dependencies.
     """
     from iac_mcp.setup.bundle import write_bundle
     from iac_runtime.tools.folders import tool_folders

@@ -57,12 +57,14 @@ _LATER: Final = {
     "bundle": "install",
     "doctor": "doctor",
     "install": "install",
+    "open": "iac_page.cli:open_page",
     "plans": "plans",
     "policy": "policy",
     "probe": "probe",
     "setup": "setup",
     "status": "doctor",
     "uninstall": "install",
+    "upgrade": "upgrade",
 }
 """Commands with a module of their own, imported when they are asked for."""
 
@@ -75,17 +77,18 @@ class _Commands(Commands):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _LATER:
-            home = _LATER[cmd_name]
+            home, _, function = _LATER[cmd_name].partition(":")
             module = import_module(home if "." in home else f"iac_mcp.cli.{home}")
-            return with_examples(getattr(module, cmd_name.replace("-", "_")), cmd_name)
+            found = getattr(module, function or cmd_name.replace("-", "_"))
+            return with_examples(found, cmd_name)
         command = super().get_command(ctx, cmd_name)
         return with_examples(command, cmd_name) if command is not None else None
 
 
 @click.group(cls=_Commands, context_settings=HELP)
 @click.version_option(VERSION)
-@click.option("-v", "--verbose", is_flag=True, help="Say more on standard error.")
-@click.option("--log-file", metavar="FILE", help="Write the log to a file as well.")
+@click.option("-v", "--verbose", is_flag=True, help="Show more detail on standard error.")
+@click.option("--log-file", metavar="FILE", help="Also write the log to a file.")
 def cli(verbose: bool, log_file: str | None) -> None:
     """Tools of macOS apps over MCP.
 
@@ -122,9 +125,9 @@ def serve(**raw: Any) -> int:
 @click.argument("tool")
 @ARGUMENTS
 @options(CALL_OPTIONS)
-@click.option("--dry-run", is_flag=True, help="Print the line of JXA and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the line of JXA, and send nothing.")
 def call(tool: str, arguments: dict[str, Any], dry_run: bool, **raw: Any) -> int:
-    """Call TOOL and print the result as JSON. Arguments are one JSON object, or NAME=VALUE each.
+    """Call TOOL and print the result as JSON. Give arguments as one JSON object, or as NAME=VALUE.
 
     \b
     Examples:
@@ -166,10 +169,12 @@ def _carry_out(gate: "Gate", asked: Call) -> int:
 
 @cli.command()
 @click.argument("which", default="", metavar="[CALL]")
-@click.option("--last", type=click.IntRange(1, 50), help="So many of the newest calls.")
-@click.option("--since", metavar="TIME", help="All since this time, as in 2026-03-09T14:30.")
+@click.option("--last", type=click.IntRange(1, 50), help="This many of the newest calls.")
+@click.option(
+    "--since", metavar="TIME", help="Everything since this time, such as 2026-03-09T14:30."
+)
 @click.option("--client", metavar="NAME", help="Only calls of this client.")
-@click.option("--point", metavar="NAME", help="All after a restore point.")
+@click.option("--point", metavar="NAME", help="Everything after a restore point.")
 @options(CALL_OPTIONS)
 def undo(
     which: str,
@@ -179,7 +184,7 @@ def undo(
     point: str | None,
     **raw: Any,
 ) -> int:
-    """Take back what a call changed, the last one without CALL; what changed since stays.
+    """Undo what a call changed (default: the last call); later changes stay.
 
     \b
     Examples:
@@ -190,7 +195,9 @@ def undo(
     from iac_runtime.gate.opening import open_gate, read_options
 
     if which and not (which.isdecimal() and int(which)):
-        raise click.UsageError(f"{which} is no number of a call; iac-mcp history shows them.")
+        raise click.UsageError(
+            f"{which} is not the number of a call; iac-mcp history lists the calls."
+        )
     given = {"call": int(which or 0), "last": last, "since": since, "client": client}
     given = {key: value for key, value in {**given, "point": point}.items() if value}
     with closing(open_gate(read_options(raw))) as gate:
@@ -202,7 +209,7 @@ def undo(
 @click.option("-n", "--last", type=click.IntRange(1, 1000), default=20, show_default=True)
 @options(CALL_OPTIONS)
 def history(which: str, last: int, **raw: Any) -> int:
-    """Show what was changed in the last week, and what of it can be undone, as JSON.
+    """Show the changes of the last week, and which can be undone, as JSON.
 
     \b
     Examples:
@@ -212,7 +219,9 @@ def history(which: str, last: int, **raw: Any) -> int:
     from iac_runtime.gate.opening import open_gate, read_options
 
     if which and not (which.isdecimal() and int(which)):
-        raise click.UsageError(f"{which} is no number of a call; leave it out to see them.")
+        raise click.UsageError(
+            f"{which} is not the number of a call; leave it out to see the calls."
+        )
     given = {"call": int(which)} if which else {"last": last}
     with closing(open_gate(read_options(raw))) as gate:
         return _carry_out(gate, Call("history", given, Requester("iac-mcp history")))
@@ -260,11 +269,11 @@ def ask_terminal(question: Question) -> Verdict:
 @click.option(
     "--level",
     type=click.Choice(LEVELS, case_sensitive=False),
-    help="Only tools whose arguments can reach this level.",
+    help="Only tools that can reach this level.",
 )
 @TOOLS
 def list_tools(name: str, app: str | None, level: str | None, tools: tuple[Path, ...]) -> None:
-    """List the tools with their levels and purposes; with TOOL, show its page."""
+    """List the tools with levels and purposes, or show the page of TOOL."""
     from iac_runtime.serve.pages import any_page, any_purpose
 
     catalogue = Catalogue(tool_folders(tools))
@@ -273,9 +282,8 @@ def list_tools(name: str, app: str | None, level: str | None, tools: tuple[Path,
         return
     found = catalogue.find_app(app) if app else None
     if app and found is None:
-        raise SetupError(
-            f"There are no tools of {app}; those of: {', '.join(sorted(catalogue.apps))}."
-        )
+        known = ", ".join(sorted(catalogue.apps))
+        raise SetupError(f"There are no tools for {app}; there are tools for: {known}.")
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for row in sorted(catalogue.tools.values()):
         if (found and row.app != found) or (level and row.ceiling != level):

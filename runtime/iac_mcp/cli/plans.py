@@ -21,13 +21,13 @@ from iac_runtime.tools.folders import tool_folders
 
 @click.group(context_settings=HELP)
 def plans() -> None:
-    """Show, run, add and remove plans: programs over the tools that are kept by a name."""
+    """Show, run, add and remove saved plans: programs over the tools."""
 
 
 @plans.command("list")
 @TOOLS
 def list_plans(tools: tuple[Path, ...]) -> None:
-    """List the plans: the user's own, and those beside folders of tools."""
+    """List the plans: your own, and those in folders of tools."""
     pinned = store.pinned()
     for name, row in sorted(store.plans(tool_folders(tools)).items()):
         mark = "*" if name in pinned else " "
@@ -45,13 +45,13 @@ def show(name: str, tools: tuple[Path, ...]) -> None:
 @plans.command()
 @click.argument("name")
 @ARGUMENTS
-@click.option("--rehearse", is_flag=True, help="Only rehearse it, and print its effects.")
+@click.option("--rehearse", is_flag=True, help="Only rehearse the plan, and print its effects.")
 @options(CALL_OPTIONS)
 @click.pass_context
 def run(
     ctx: click.Context, /, name: str, arguments: dict[str, Any], rehearse: bool, **raw: Any
 ) -> int:
-    """Run the plan NAME with its arguments; you are asked once."""
+    """Run the plan NAME with its arguments; you approve once."""
     given = {"plan": name, "arguments": arguments}
     tool = REHEARSE if rehearse else "run_plan"
     status: int = ctx.invoke(call, tool=tool, arguments=given, dry_run=False, **raw)
@@ -60,10 +60,10 @@ def run(
 
 @plans.command()
 @click.argument("what")
-@click.option("--pin", is_flag=True, help="List each as a tool of its own.")
+@click.option("--pin", is_flag=True, help="List each plan as a tool.")
 @TOOLS
 def add(what: str, pin: bool, tools: tuple[Path, ...]) -> None:
-    """Check the plans in a Python file and keep them; WHAT is the file, or a plan that is kept."""
+    """Check and save the plans in a Python file; WHAT is the file, or a saved plan."""
     folders = tool_folders(tools)
     path = Path(what)
     found = store.read_plans(path) if path.is_file() else [store.find_plan(what, folders)]
@@ -83,14 +83,14 @@ def _check(row: store.KeptPlan, catalogue: Catalogue) -> None:
 
 @plans.command()
 @click.argument("name")
-@click.option("--unpin", is_flag=True, help="Keep it, and list it as a tool no more.")
+@click.option("--unpin", is_flag=True, help="Keep the plan, but no longer list it as a tool.")
 @TOOLS
 def remove(name: str, unpin: bool, tools: tuple[Path, ...]) -> None:
-    """Remove the plan NAME, with the file that it is in."""
+    """Remove the plan NAME and its file."""
     if unpin:
         if not store.pin(None, name):
             raise SetupError(f"{name} is not listed as a tool.")
-        click.echo(f"{name} is listed as a tool no more.")
+        click.echo(f"{name} is no longer listed as a tool.")
         return
     for gone in store.remove(store.find_plan(name, tool_folders(tools))):
         click.echo(f"{gone} is removed.")

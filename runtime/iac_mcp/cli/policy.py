@@ -6,7 +6,6 @@ Exit status: 0 done, 1 the call of `check` would not run, 2 wrong usage or set-u
 import contextlib
 import secrets
 from pathlib import Path
-from typing import Any, Final
 
 import click
 
@@ -17,17 +16,17 @@ from iac_mcp.cli.common import HELP
 from iac_mcp.cli.policy_check import check, explain, policy_options, test
 from iac_runtime.gate.limiter import Limits, rate
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.file import DAYS, load_policy, parse_policy, policy_path
-from iac_runtime.policy.matching import Match, Matcher
+from iac_runtime.policy.file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.model import PRESETS, Flags, Policy
 from iac_runtime.policy.permissions import open_permissions
+from iac_runtime.policy.telling import spoken
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders
 
 
 @click.group(context_settings=HELP)
 def policy() -> None:
-    """Show, try and change what tools may do."""
+    """Show, test and change what tools may do."""
 
 
 @policy.command()
@@ -39,7 +38,7 @@ def show(
     server: str,
     read_only: bool,
 ) -> None:
-    """Show the settings that hold, and where each comes from."""
+    """Show the settings in force, and where each comes from."""
     permissions = open_permissions(Flags(read_only, rate_limit, blocklist, server), policy_file)
     path = policy_path(policy_file)
     click.echo(f"file        {path}{'' if path.exists() else '  (not there: defaults hold)'}")
@@ -68,11 +67,11 @@ def show(
         *(("launch", app, found.where("launch")) for app in found.launch),
         *(("reads", app, found.where("reads")) for app in found.reads),
         *(("secrets", app, found.where("secrets")) for app in found.secrets),
-        *(("deny", _spoken(match), match.source) for match in found.denied),
-        *(("ask", _spoken(match), match.source) for match in found.ask),
-        *(("allow", _spoken(match), match.source) for match in found.allow),
+        *(("deny", spoken(match), match.source) for match in found.denied),
+        *(("ask", spoken(match), match.source) for match in found.ask),
+        *(("allow", spoken(match), match.source) for match in found.allow),
         *(
-            ("your rule", f"{_spoken(rule.match)} is {rule.level}", rule.match.source)
+            ("your rule", f"{spoken(rule.match)} is {rule.level}", rule.match.source)
             for rule in found.rules
         ),
     ]
@@ -83,28 +82,6 @@ def show(
 def _limited(found: Policy, kind: str) -> str:
     said = getattr(found, f"{kind}_per_second") is not None
     return found.where("limits") if said else "default"
-
-
-_WORDS: Final = {"others": "only apps", "outside": "folders write", "verbs": "never"}
-_QUIET: Final = frozenset(("argument", "lines", "source", "why"))
-
-
-def _spoken(match: Match) -> str:
-    usual = Match()._asdict()
-    parts = match._asdict().items()
-    said = [(key, part) for key, part in parts if part != usual[key] and key not in _QUIET]
-    rows = (f"{_WORDS.get(key, key)} {_value(key, part)}" for key, part in said)
-    return ", ".join([*rows, *(f"{key} = {_value('', wanted)}" for key, wanted in match.argument)])
-
-
-def _value(key: str, value: Any) -> str:
-    if isinstance(value, Matcher):
-        parts = value._asdict().items() - Matcher()._asdict().items()
-        return " ".join(f"{name} {_value(name, part)}" for name, part in sorted(parts))
-    if key == "hours":
-        return "-".join(f"{at // 60:02}:{at % 60:02}" for at in value)
-    words = [DAYS[at] for at in value] if key == "days" else value
-    return "|".join(words) if isinstance(value, tuple) else str(value).lower()
 
 
 policy.add_command(check)
@@ -120,7 +97,7 @@ policy.add_command(test)
     help="The policy file.",
 )
 def edit(policy_file: Path | None) -> int:
-    """Open the policy in $VISUAL or $EDITOR; it is replaced only if it is right."""
+    """Open the policy in $VISUAL or $EDITOR; save it only if it is valid."""
     path = policy_path(policy_file)
     found = find(path)
     draft = find(path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}"))
@@ -138,12 +115,12 @@ def edit(policy_file: Path | None) -> int:
         parse_policy(after, path.name)
     except SetupError as error:
         raise SetupError(
-            f"{error} The policy is as it was; your text is in {draft.path}."
+            f"{error} The policy is unchanged; your text is in {draft.path}."
         ) from None
     # The file may be a link into a folder of settings, and stays one.
     replace(found, after.encode())
     draft.path.unlink()
-    click.echo(f"{path} holds from the next start on.")
+    click.echo(f"{path} takes effect at the next start.")
     return 0
 
 
@@ -151,20 +128,20 @@ def _text(found: FileContent) -> str:
     try:
         return (found.content or b"").decode()
     except UnicodeDecodeError:
-        raise SetupError(f"{found.path} is no UTF-8; save it as UTF-8.") from None
+        raise SetupError(f"{found.path} is not UTF-8; save it as UTF-8.") from None
 
 
 @policy.command()
-@click.option("--revoke", metavar="ID|all", help="Forget one answer, or all.")
+@click.option("--revoke", metavar="ID|all", help="Revoke one answer, or all.")
 def decisions(revoke: str | None) -> int:
-    """List the calls that you allowed for good, or revoke them."""
+    """List your "always allow" answers, or revoke them."""
     from iac_runtime.policy.approvals import ApprovalStore, listed
     from iac_runtime.policy.approvals import revoke as forget
 
     store = ApprovalStore()
     if revoke is not None:
         if revoke != "all" and not revoke.isdecimal():
-            raise click.UsageError("--revoke wants the number of a decision, or all.")
+            raise click.UsageError("--revoke needs the number of a decision, or all.")
         count = forget(store, None if revoke == "all" else int(revoke))
         click.echo(f"Revoked: {count}.")
         return 0 if count or revoke == "all" else 1
@@ -177,7 +154,7 @@ def decisions(revoke: str | None) -> int:
         client = f" by {row.client}" if row.client else ""
         click.echo(escaped(f"{row.id}  {row.says}  {row.made}{client}{state}"))
     if not rows:
-        click.echo("Nothing is allowed for good.")
+        click.echo('You have no "always allow" answers.')
     return 0
 
 
@@ -190,11 +167,11 @@ def _current_digests() -> dict[str, str]:
 
 @policy.command()
 def resume() -> int:
-    """Let questions be asked again after too many were declined."""
+    """Allow approval prompts again after too many were declined."""
     from iac_runtime.policy.approvals import ApprovalStore
     from iac_runtime.policy.approvals import resume as begin_anew
 
     load_policy()
     was = begin_anew(ApprovalStore())
-    click.echo("Questions are asked again." if was else "Questions were not stopped.")
+    click.echo("Approval prompts can appear again." if was else "Approval prompts were not paused.")
     return 0

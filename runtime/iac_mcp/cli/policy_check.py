@@ -35,17 +35,17 @@ _OPTIONS: Final = (
         "--policy",
         "policy_file",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="The policy file, in place of the one in the config folder.",
+        help="The policy file to use instead of your own.",
     ),
     click.option(
         "--blocklist",
         multiple=True,
         metavar="ID,...",
-        help="Bundle ids of more apps that no tool writes to.",
+        help="Bundle ids of more apps that no tool may write to.",
     ),
     click.option("--rate-limit", type=float, metavar="N", help="Writes a second."),
-    click.option("--server", default="", metavar="NAME", help="Decide as for this server."),
-    click.option("--read-only", is_flag=True, help="Only what never changes anything."),
+    click.option("--server", default="", metavar="NAME", help="Decide for this server."),
+    click.option("--read-only", is_flag=True, help="Allow only reads."),
 )
 
 
@@ -60,7 +60,7 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("tool", required=False)
 @ARGUMENTS
 @TOOLS
-@click.option("--client", default="", help="Decide as for this client.")
+@click.option("--client", default="", help="Decide for this client.")
 @click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
 @policy_options
 def check(
@@ -71,9 +71,9 @@ def check(
     as_json: bool,
     **gate: Any,
 ) -> int:
-    """Print what would be done with a call of TOOL, and which rule decides; nothing is sent.
+    """Print whether a call of TOOL would run, and which rule decides; send nothing.
 
-    Without TOOL, look whether all that the policy names is known here.
+    Without TOOL, find unknown names in the policy.
     """
     options = _options(tools, gate)
     if tool is None:
@@ -98,7 +98,7 @@ def _whole(options: GateOptions) -> int:
     for line in wrong:
         click.echo(escaped(line))
     if not wrong:
-        click.echo("Everything that the policy names is known here.")
+        click.echo("Every app, tool, argument and enumerator in the policy is known.")
     return 1 if wrong else 0
 
 
@@ -150,12 +150,12 @@ def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
 @click.argument("tool")
 @ARGUMENTS
 @TOOLS
-@click.option("--client", default="", help="Decide as for this client.")
+@click.option("--client", default="", help="Decide for this client.")
 @policy_options
 def explain(
     tool: str, arguments: dict[str, Any], tools: tuple[Path, ...], client: str, **gate: Any
 ) -> int:
-    """Print which rules were looked at for a call of TOOL, and why each does or does not hold."""
+    """Print each rule for a call of TOOL, and why it does or does not match."""
     options = _options(tools, gate)
     facts, decision = _judged(options, tool, arguments, client)
     for kind, row, fails in looked_at(facts, load_policy(options.policy), decision.level):
@@ -171,13 +171,13 @@ def explain(
 @TOOLS
 @policy_options
 def test(file: Path, tools: tuple[Path, ...], **gate: Any) -> int:
-    """Judge the calls of FILE, and say of each whether it comes out as expected."""
+    """Judge the calls in FILE, and compare each decision with the expected one."""
     try:
         found = read_expectations(file.read_text(encoding="utf-8"), file.name)
     except OSError as error:
         raise SetupError(f"{file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise SetupError(f"{file} is no UTF-8; save it as UTF-8.") from None
+        raise SetupError(f"{file} is not UTF-8; save it as UTF-8.") from None
     options = _options(tools, gate)
     if found.policy and options.policy is None:
         options = options._replace(policy=file.parent / found.policy)

@@ -48,13 +48,13 @@ APPS: Final = {
 }
 """The apps that events are sent to: bundle id -> name."""
 
-_COLLISION: Final = "A command and a property of one name: which wins?"
+_COLLISION: Final = "If a command and a property have the same name, which wins?"
 _UNANSWERED: Final[Mapping[int, tuple[str, str]]] = {
     # What to ask is found in the tables of the apps that there are.
-    9: (_COLLISION, "None of the apps that there are tools of has one."),
+    9: (_COLLISION, "No app with tools has both."),
     10: (
-        "What does a record as direct parameter become, where the command wants one?",
-        "No command of an app that every Mac has takes one without doing something.",
+        "What is sent if a command's direct parameter is a record?",
+        "There is no harmless command for this on every Mac.",
     ),
 }
 
@@ -198,10 +198,10 @@ def answers(
         for probe in asked:
             answer = {"id": probe.id, "row": row, "question": probe.question}
             if probe.scratch and not scratch:
-                reason = "Makes a scratch document in TextEdit; asked for with --textedit."
+                reason = "This makes a document in TextEdit; it needs --textedit."
                 yield {**answer, "unmeasured": reason}
             elif probe.app in leave:
-                reason = f"{APPS[probe.app]} may not be controlled without asking."
+                reason = f"{APPS[probe.app]} cannot be controlled without a prompt."
                 yield {**answer, "unmeasured": reason}
             elif probe.app and not runs(probe.app):
                 yield {**answer, "unmeasured": f"{APPS[probe.app]} is not running."}
@@ -252,22 +252,23 @@ _WHOSE: Final = (
 
 @click.command(context_settings=HELP)
 @click.argument("rows", nargs=-1, type=click.IntRange(ROWS[0], ROWS[-1]), metavar="[ROW]...")
-@click.option("--simulate", is_flag=True, help="Ask the simulator, to see what it is like.")
+@click.option("--simulate", is_flag=True, help="Ask the simulator, to see sample answers.")
 @click.option(
     "--textedit",
     is_flag=True,
-    help="Also make scratch documents in TextEdit and close them unsaved; open it first, with no"
-    " document.",
+    help="Also make documents in TextEdit and close them without saving. First open TextEdit"
+    " without a document.",
 )
 @OUTPUT
 def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | None) -> None:
-    """Answer the open questions about JXA on this Mac (or those of the ROWs) as JSON.
+    """Answer the open questions about JXA on this Mac, or those in ROWS, as JSON.
 
-    It only reads. Finder and System Events are asked, if they run, so macOS may ask you whether
-    that is allowed. Your home folder and your name are replaced; look through it all the same.
+    It only reads. If Finder and System Events are running, it sends them events, and macOS may
+    ask you to allow that. Your home folder and your name are replaced. Still, check the file
+    before you send it.
     """
     if not simulate and sys.platform != "darwin":
-        raise SetupError("This is not a Mac. To see what the probe is like, use --simulate.")
+        raise SetupError("This is not a Mac. Use --simulate to see sample answers.")
     program = (
         [sys.executable, "-m", "iac_simulator.osascript"]
         if simulate
@@ -298,7 +299,7 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
     else:
         with writing(output):
             write_whole(output, text)
-        click.echo(f"{len(found)} answers in {output}. Look through it before you send it.")
+        click.echo(f"{len(found)} answers are in {output}. Look through it before you send it.")
 
 
 def person() -> Person:

@@ -19,6 +19,7 @@ from iac_base.errors import IacError, SetupError
 from iac_base.files import config_file, data_folder
 from iac_mcp.cli.common import NAME, print_json
 from iac_mcp.cli.doctor import tell
+from iac_mcp.cli.upgrade import record
 from iac_mcp.setup import checks
 from iac_mcp.setup.clients import CLIENTS, Client, Launch, entries, install, is_ours, place
 from iac_mcp.setup.clients import uninstall as take_out
@@ -41,12 +42,12 @@ from iac_runtime.tools.folders import tool_folders
 _BUILD_SECONDS: Final = 900.0
 
 _ASK: Final[Mapping[str, str]] = {
-    "mail": "Which mails came in today, and from whom?",
+    "mail": "Which mails came today, and who sent them?",
     "reminders": "What is due this week? Remind me to water the plants tomorrow at nine.",
-    "notes": "Make a note with the three open points of yesterday's notes.",
+    "notes": "Make a note with the three open points from yesterday's notes.",
     "calendar": "What is in my calendars tomorrow?",
     "finder": "Which files in Downloads are larger than 100 MB?",
-    "music": "Play something calm, and tell me what it is.",
+    "music": "Play something calm, and tell me its name.",
 }
 """What to ask an assistant first, by the app that it needs."""
 
@@ -55,14 +56,14 @@ _ASK: Final[Mapping[str, str]] = {
 @click.option(
     "--client", "keys", multiple=True, type=click.Choice(tuple(CLIENTS)), help="Only this client."
 )
-@click.option("--yes", is_flag=True, help="Ask nothing: every client that is found.")
-@click.option("--json", "as_json", is_flag=True, help="Print the steps as JSON; asks nothing.")
+@click.option("--yes", is_flag=True, help="Use every client that is found, without questions.")
+@click.option("--json", "as_json", is_flag=True, help="Print the steps as JSON, without questions.")
 @NAME
 def setup(keys: tuple[str, ...], yes: bool, as_json: bool, name: str) -> int:
-    """Set everything up: tools, clients, a first start. Each step can be repeated.
+    """Set up everything: tools, clients, a first start. You can repeat it at any time.
 
-    The server is started as a client starts it before any file is changed. `iac-mcp uninstall
-    --all` takes everything back.
+    The server must start the way a client starts it before any file is changed. `iac-mcp
+    uninstall --all` removes everything.
     """
     chosen = [CLIENTS[key] for key in keys] or _choose(ask=not (yes or as_json))
     found: list[DoctorFinding] = []
@@ -71,6 +72,8 @@ def setup(keys: tuple[str, ...], yes: bool, as_json: bool, name: str) -> int:
         if not as_json:
             tell(finding)
     problems = any(finding.state == "problem" for finding in found)
+    if not problems:
+        record()
     ask = [] if problems else _requests()
     if as_json:
         steps = [finding.facts() for finding in found]
@@ -94,19 +97,19 @@ def _choose(*, ask: bool) -> list[Client]:
     found = [client for client in CLIENTS.values() if here(client)]
     if not found:
         raise click.UsageError(
-            f"No client was found; name one with --client: {', '.join(CLIENTS)}."
+            f"No client was found. Name one with --client: {', '.join(CLIENTS)}."
         )
     if not ask:
         return found
     if not sys.stdin.isatty():
-        raise click.UsageError("Nobody can choose here: give --yes, or name clients with --client.")
+        raise click.UsageError("This is not a terminal. Give --yes, or name clients with --client.")
     for number, client in enumerate(found, 1):
         click.echo(f"  {number}. {client.name}")
     everything = ",".join(map(str, range(1, len(found) + 1)))
-    said = click.prompt("Set up for which clients?", default=everything)
+    said = click.prompt("Set up which clients?", default=everything)
     numbers = [word.strip() for word in said.split(",")]
     if not all(word.isdecimal() and 0 < int(word) <= len(found) for word in numbers):
-        raise click.UsageError(f"Write numbers from 1 to {len(found)} with commas between them.")
+        raise click.UsageError(f"Write numbers from 1 to {len(found)}, separated by commas.")
     return [found[int(word) - 1] for word in numbers]
 
 
@@ -119,7 +122,12 @@ def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
         for check in ("python", "sdk"):
             yield from (row._replace(check=check) for row in checks.CHECKS[check](around))
         if around.is_mac:
-            yield _built()._replace(check="build")
+            from rich.console import Console
+
+            # Nothing of it is shown where standard error is no terminal.
+            with Console(stderr=True).status("Building tools for your apps"):
+                built = _built()
+            yield built._replace(check="build")
         for row in checks.tools(around):
             yield row._replace(check="tools")
         found = examine()
@@ -132,7 +140,7 @@ def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
             yield problem(str(error), "iac-mcp doctor")._replace(check="start")
             return
         count = f"lists {tried.tools} tools and answers"
-        yield ok(f"The server starts as a client starts it, {count}")._replace(check="start")
+        yield ok(f"The server starts the way a client starts it, {count}")._replace(check="start")
         for client in chosen:
             yield _written(client, launch, name)._replace(check="clients")
         if around.is_mac:
@@ -145,14 +153,14 @@ def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
 def _built() -> DoctorFinding:
     """Build the tools of the installed apps, where the generator is installed."""
     if find_spec("iac_gen") is None or find_spec("jinja2") is None:
-        return warning("The tools that came with IAC are used: the generator is not installed.",
+        return warning("The generator is not installed, so IAC uses the tools that it came with.",
                        "pip install 'iac-for-mac[gen]', then iac-mcp setup again")  # fmt: skip
     done = run_process([sys.executable, "-m", "iac_gen", "build"], b"", _BUILD_SECONDS)
     lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
     if done.status in (0, 1) and lines:
         return ok(lines[-1])
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return problem(said[-1] if said else "The build ended early.", "iac-gen build")
+    return problem(said[-1] if said else "The build did not finish.", "iac-gen build")
 
 
 def _written(client: Client, launch: Launch, name: str) -> DoctorFinding:
@@ -172,7 +180,7 @@ def _permitted(chosen: Sequence[Client], around: Surroundings) -> Iterator[Docto
     """Have macOS ask for each running app, in the name of this terminal; say what the rest do."""
     for client in chosen:
         if not client.terminal:
-            says = f"macOS asks once an app, at its first call: {client.name} wants to control it."
+            says = f"macOS asks once per app, at the first call: {client.name} wants to control it."
             yield ok(says)
     if not any(client.terminal for client in chosen):
         return
@@ -181,11 +189,11 @@ def _permitted(chosen: Sequence[Client], around: Surroundings) -> Iterator[Docto
         state = around.examiner.test_app(app.id, 10)
         if state.running != "yes" or state.permitted != "would ask":
             continue
-        click.echo(f"macOS asks now whether {responsible_name()} may control {app.name}.", err=True)
+        click.echo(f"macOS now asks whether {responsible_name()} may control {app.name}.", err=True)
         if permitted(app.id, asking=True) == "yes":
-            yield ok(f"{app.name} may be asked")
+            yield ok(f"{app.name} allows control")
         else:
-            yield warning(f"{app.name} may not be asked.", f"iac-mcp doctor --app {app.key}")
+            yield warning(f"{app.name} does not allow control.", f"iac-mcp doctor --app {app.key}")
 
 
 def _requests() -> list[str]:
@@ -221,15 +229,15 @@ def remove_all(*, yes: bool) -> int:
     for client, path, name in ours:
         click.echo(f'the server "{name}" of {client.name}, in {path}')
     for folder in folders:
-        click.echo(f"{folder}, with all that is in it")
+        click.echo(f"{folder}, with its contents")
     if not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("Nobody can be asked here: give --yes to remove all of this.")
+            raise click.UsageError("This is not a terminal. To remove everything, give --yes.")
         click.confirm("Remove all of this?", abort=True)
     for client, path, name in ours:
         take_out(client, path, name)
     for folder in folders:
         shutil.rmtree(folder)
-    kept = f" Your policy stays: {config_file()}." if config_file().exists() else ""
+    kept = f" Your policy file stays: {config_file()}." if config_file().exists() else ""
     click.echo(f"Removed.{kept} The package itself: pip uninstall iac-for-mac")
     return 0

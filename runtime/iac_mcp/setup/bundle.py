@@ -55,7 +55,7 @@ sys.exit(main())
 def manifest(apps: Sequence[str]) -> dict[str, Any]:
     """Return the manifest of a bundle with tools of these apps, by name."""
     fixed = json.loads(Path(__file__).with_name("manifest.json").read_text(encoding="utf-8"))
-    words = f"Tools of {', '.join(apps)}. Changes are asked about before they are made."
+    words = f"Tools of {', '.join(apps)}. Changes require your approval."
     return {**fixed, "version": VERSION, "long_description": words}
 
 
@@ -120,7 +120,7 @@ def requirements() -> list[str]:
             needs = found.dist.requires or []
             return sorted(filter(None, map(_needed, needs)))
     raise SetupError(
-        f"IAC is not installed in {sys.executable}, so what a bundle needs is not known."
+        f"IAC is not installed in {sys.executable}, so the needs of a bundle are unknown."
     )
 
 

@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from importlib import metadata
 from typing import Final
 
+from iac_applescript.library import own_scripts
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
 from iac_base.text import escaped
@@ -60,7 +61,7 @@ def python(around: Surroundings) -> Iterator[DoctorFinding]:
     mend = ""
     if verdict == "problem":
         other = better(around.run, around.system) or "a Python of python.org"
-        mend = f"Make an environment with {other}, install IAC in it, then iac-mcp install again."
+        mend = f"Create an environment with {other}, install IAC in it, then iac-mcp install again."
     yield DoctorFinding(verdict, f"{said}. {words}", mend)
 
 
@@ -106,7 +107,7 @@ def fresh(around: Surroundings) -> Iterator[DoctorFinding]:
         yield ok("No installed app to compare the tools with")
     elif not found.stale:
         more = f"; scriptable apps without tools: {found.without}" if found.without else ""
-        yield ok(f"Installed apps whose tools fit: {found.fresh}{more}")
+        yield ok(f"Installed apps with matching tools: {found.fresh}{more}")
 
 
 def state(_around: Surroundings) -> Iterator[DoctorFinding]:
@@ -141,7 +142,7 @@ def policy(around: Surroundings) -> Iterator[DoctorFinding]:
 
 
 def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
-    """Look whether every client may ask."""
+    """Look whether every client can show approval prompts."""
     try:
         found, without = paused(open_state()), declined(open_state())
     except SetupError as error:
@@ -153,12 +154,21 @@ def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
         who = escaped(client) or "a program without a name"
         yield ok(f"{times} of {MOST} questions of {who} had no yes: at {MOST} it waits")
     if not found and not without:
-        yield ok("every client may ask")
+        yield ok("every client can show approval prompts")
 
 
 def _mend_of(error: SetupError) -> str:
     """Return the command that an error ends with, else its own words."""
-    return str(error).rpartition(": ")[2] if ": " in str(error) else "See the line before."
+    return str(error).rpartition(": ")[2] if ": " in str(error) else "See the line above."
+
+
+def scripts(_around: Surroundings) -> Iterator[DoctorFinding]:
+    """Look whether the user's own scripts can be read."""
+    found, faults = own_scripts()
+    for says in faults:
+        yield warning(says, "Correct it; docs/applescript.md has the form.")
+    if not faults:
+        yield ok(f"own scripts: {len(found)}")
 
 
 def search(_around: Surroundings) -> Iterator[DoctorFinding]:
@@ -187,7 +197,7 @@ def osascript(around: Surroundings) -> Iterator[DoctorFinding]:
         )
     else:
         yield warning(
-            "This is not a Mac: no app can be asked.",
+            "This is not a Mac, so apps cannot be checked.",
             "Try it with simulated apps: iac-mcp serve --simulate",
         )
 
@@ -218,9 +228,9 @@ def automation(around: Surroundings) -> Iterator[DoctorFinding]:
             yield _judged(app, state)
     if resting:
         names = ", ".join(resting)
-        yield ok(f"Not running, so macOS cannot say: {names}")
+        yield ok(f"Not running, so the permission is unknown: {names}")
     if absent:
-        yield ok(f"Not installed here: {', '.join(absent)}")
+        yield ok(f"Not installed: {', '.join(absent)}")
 
 
 def _wanted(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
@@ -231,7 +241,7 @@ def _wanted(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
         app = catalogue.find_app(name)
         if app is None:
             near = near_text(name, sorted(catalogue.apps))
-            raise SetupError(f"There are no tools of {quoted(name)}. {near}".strip())
+            raise SetupError(f"There are no tools for {quoted(name)}. {near}".strip())
         found.append(app)
     return found
 
@@ -239,12 +249,12 @@ def _wanted(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
 def _judged(app: AppRow, state: AppState) -> DoctorFinding:
     if state.permitted == "no":
         mend = f"{_PRIVACY} Automation: switch on {app.name} under {responsible_name()}"
-        return problem(f"macOS does not let {app.name} be asked.", mend)
+        return problem(f"macOS does not allow control of {app.name}.", mend)
     if state.scriptable == "no":
         says = f"The dictionary of {app.name} could not be loaded."
         return problem(says, f"Open {app.name} once by hand.")
     if state.permitted == "yes":
-        return ok(f"{app.name} may be asked")
+        return ok(f"{app.name} allows control")
     if state.permitted == "would ask":
         says = f"{app.name}: macOS asks you at the first call"
         return ok(says)
@@ -259,12 +269,12 @@ def accessibility(around: Surroundings) -> Iterator[DoctorFinding]:
         return
     found = trusted(around.system)
     if found:
-        yield ok("Windows and buttons of other apps can be reached")
+        yield ok("Tools can reach the windows and buttons of other apps")
     elif found is None:
-        yield warning("macOS did not say.", "iac-mcp doctor")
+        yield warning("macOS did not answer.", "iac-mcp doctor")
     else:
         yield warning(
-            "Windows and buttons of other apps cannot be reached; the apps' own tools can.",
+            "Tools cannot reach the windows and buttons of other apps; the apps' own tools work.",
             f"{_PRIVACY} Accessibility: switch on {responsible_name()}",
         )
 
@@ -294,19 +304,19 @@ def servers(_around: Surroundings) -> Iterator[DoctorFinding]:
     running = [server for server in every if server.home in ("", here)]
     for server in running:
         if server.orphan:
-            says = f"Server {server.pid} runs on although what started it is gone."
+            says = f"Server {server.pid} still runs, but the program that started it has ended."
             yield warning(says, f"kill {server.pid}")
     try:
         older = [row for row in told() if row.version != VERSION]
     except SetupError:
         older = []  # `state` has said so.
     for row in older:
-        says = f"Server {row.pid} is of version {row.version}; this is {VERSION}."
+        says = f"Server {row.pid} has version {row.version}; this is {VERSION}."
         yield warning(says, "Start its client again.")
     counts = Counter(server.parent for server in running if not server.orphan)
     for parent, count in counts.items():
         if count > 1:
-            says = f"{parent} started {count} servers; they take turns at each app."
+            says = f"{parent} started {count} servers; they take turns with each app."
             yield ok(says)
     if not older and not any(server.orphan for server in running):
         away = len(every) - len(running)
@@ -321,6 +331,7 @@ CHECKS: Final[Mapping[str, Callable[[Surroundings], Iterable[DoctorFinding]]]] =
     "state": state,
     "policy": policy,
     "questions": questions,
+    "scripts": scripts,
     "search": search,
     "osascript": osascript,
     "automation": automation,
@@ -341,4 +352,4 @@ def examined(around: Surroundings) -> Iterator[DoctorFinding]:
                 yield finding._replace(check=name)
         except Exception as error:
             says = f"This could not be looked at: {type(error).__name__}: {error}"
-            yield problem(says, "Report it, with this line.")._replace(check=name)
+            yield problem(says, "Report this line.")._replace(check=name)

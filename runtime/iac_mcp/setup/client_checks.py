@@ -53,16 +53,16 @@ def clients(around: Surroundings) -> Iterator[DoctorFinding]:
     bundles = bundled(around.environ, around.system)
     yield from _bundles(around, bundles)
     if not known and not bundles:
-        yield warning("No client knows this server.", f"iac-mcp install {'|'.join(CLIENTS)}")
+        yield warning("No client has this server.", f"iac-mcp install {'|'.join(CLIENTS)}")
 
 
 def _bundles(around: Surroundings, bundles: Sequence[str]) -> Iterator[DoctorFinding]:
     for version in bundles:
         if version != VERSION:
-            says = f"The bundle in Claude Desktop is of version {version}; this is {VERSION}."
+            says = f"The bundle in Claude Desktop has version {version}; this is {VERSION}."
             yield warning(says, "iac-mcp bundle, and open it with Claude Desktop")
         else:
-            yield ok(f"Claude Desktop has the bundle of version {version}")
+            yield ok(f"Claude Desktop has the bundle, version {version}")
     desktop = CLIENTS["claude-desktop"]
     path = place(desktop, around.environ, around.system)
     with suppress(SetupError):  # Said before.

@@ -79,7 +79,7 @@ class _Object(NamedTuple):
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise NotJsonError(f"{word} is no JSON")
+    raise NotJsonError(f"{word} is not JSON")
 
 
 # Numbers stay text: none is computed with, and a long one would take Python long.
@@ -98,7 +98,7 @@ def _parse(text: str) -> Any:
         reason = f"line {error.lineno} column {error.colno}: {error.msg[:1].lower()}{error.msg[1:]}"
         raise NotJsonError(reason) from None
     except RecursionError:
-        raise NotJsonError("it is nested too deep") from None
+        raise NotJsonError("it is nested too deeply") from None
 
 
 def _object_at(text: str, start: int) -> _Object:
@@ -228,10 +228,10 @@ def servers_of(text: str, root: str, form: Form = "json") -> dict[str, Any]:
     else:
         said = _parse(_plain(body, form))
     if not isinstance(said, dict):
-        raise NotJsonError("it is JSON, but no object")
+        raise NotJsonError("it is JSON, but not an object")
     servers = said.get(root, {})
     if not isinstance(servers, dict):
-        raise NotJsonError(f'"{root}" is no object')
+        raise NotJsonError(f'"{root}" is not an object')
     return servers
 
 
@@ -239,7 +239,7 @@ def _document(text: str) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(text)
     except (TOMLKitError, RecursionError, ValueError) as error:
-        raise NotJsonError(str(error) or "it is no TOML") from None
+        raise NotJsonError(str(error) or "it is not TOML") from None
 
 
 def entry_of(text: str, root: str, name: str, form: Form = "json") -> Any:
@@ -256,7 +256,7 @@ def entry_of(text: str, root: str, name: str, form: Form = "json") -> Any:
         return json.loads(_plain(text, form)[member.value : member.end])
     except ValueError:
         # An integer of thousands of digits, which Python does not read.
-        raise NotJsonError(f'"{name}" holds a number without end') from None
+        raise NotJsonError(f'"{name}" contains an infinite number') from None
 
 
 def merged(
@@ -283,7 +283,7 @@ def merged(
         others = {key: value for key, value in before.items() if key != name}
         now = servers_of(after, root, form)
         if {key: now[key] for key in others} != others or _comments(after) != _comments(text):
-            raise NotJsonError("a comment stands where the server would")
+            raise NotJsonError("there is a comment in the place for the server")
     return after
 
 

@@ -205,7 +205,9 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
         if text is None or old is None:
             return "absent"
         if not is_ours(old):
-            raise NotMergedError(f'{path}: the server called "{name}" is another one; it stays.')
+            raise NotMergedError(
+                f'{path}: the server called "{name}" is a different server; it stays.'
+            )
         backup = find(_backup_of(found.path))
         earlier = None
         with suppress(UnicodeError):
@@ -275,8 +277,8 @@ def serve_options(old: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _refused(path: Path, error: Exception, words: str) -> NotMergedError:
-    reason = "it is no UTF-8" if isinstance(error, UnicodeError) else str(error)
+    reason = "it is not UTF-8" if isinstance(error, UnicodeError) else str(error)
     way = "paste this into it" if words else "take the entry out by hand"
     return NotMergedError(
-        f"{path} cannot be changed safely ({reason}), so it is as it was; {way}.", words
+        f"{path} cannot be changed safely ({reason}), so it is unchanged; {way}.", words
     )

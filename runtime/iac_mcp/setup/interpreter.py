@@ -77,7 +77,9 @@ def examine(path: str = "") -> Interpreter:
     chosen = path or sys.executable
     found = _ask(chosen, "-E")
     if found is None:
-        raise SetupError(f"{chosen} is no Python that can be started; give another with --python.")
+        raise SetupError(
+            f"{chosen} is not a Python that can start; name another one with --python."
+        )
     executable, version, has, base, real = found
     if tuple(version) < _OLDEST:
         spoken = ".".join(str(part) for part in version[:2])
@@ -89,7 +91,7 @@ def examine(path: str = "") -> Interpreter:
         again = _ask(chosen) if ways else None
         if again is None or not again[2]:
             raise SetupError(
-                f"IAC is not installed in {chosen}; do it with: {chosen} -m {pip_install()}"
+                f"IAC is not installed in {chosen}; install it with: {chosen} -m {pip_install()}"
             )
         env["PYTHONPATH"] = os.pathsep.join(
             str(Path(way).absolute()) for way in ways.split(os.pathsep) if way
@@ -167,14 +169,14 @@ def _entitled(answer: bytes) -> bool:
 def judged(found: Signature) -> tuple[Literal["ok", "warning", "problem"], str]:
     """Return what a signature means for controlling apps, and one line that says so."""
     if found.by == "unknown":
-        return "ok", "Its signature was not looked at: that takes a Mac."
+        return "ok", "Its signature was not checked, because this is not a Mac."
     if found.hardened and not found.events:
         return "problem", (
             "macOS refuses its Apple events without asking: it has the hardened runtime and not"
             " the entitlement for them."
         )
     if found.by == "a developer":
-        return "ok", "It is signed, so what you allow it lasts."
+        return "ok", "It is signed, so your permissions last."
     made = "unsigned" if found.by == "nobody" else "signed on this machine only"
     return "warning", f"It is {made}: after an update of it macOS asks you again."
 

@@ -124,7 +124,7 @@ def read(path: Path) -> tuple[dict[int, Anchor], int]:
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     if not anchors:
-        raise SetupError(f"{path} holds no anchor; iac-mcp audit anchor --file PATH writes one.")
+        raise SetupError(f"{path} has no anchor; iac-mcp audit anchor --file PATH writes one.")
     return anchors, others
 
 
@@ -143,14 +143,14 @@ def judge(anchor: Anchor, check: ChainCheck) -> str:
         # The row that says so is in the chain, and every later anchor fixes it too.
         return ""
     if anchor.store != check.store:
-        return "the record was replaced: another one stands in its place"
+        return "the audit log was replaced by another one"
     if anchor.row > check.last:
-        return f"the record was rolled back: it ends at row {check.last}"
+        return f"the audit log was rolled back: it ends at row {check.last}"
     if dropped:
         return (
-            f"the record was rolled back and written on before row {drop.seq} dropped this part:"
+            f"the audit log was rolled back and continued before row {drop.seq} dropped this part:"
             " that drop does not know the anchor"
         )
     if found is None:
         return "the row is missing"
-    return "the record was rolled back and written on, or rewritten: the row has another hash"
+    return "the audit log was rolled back and continued, or rewritten: the row has another hash"

@@ -162,6 +162,6 @@ class AuditError(ToolError):
     """
 
     def __init__(self, why: str, way: str) -> None:
-        message = f"The audit cannot be written ({why}); until it can, nothing is changed."
+        message = f"The audit log cannot be written ({why}); until then, no tool changes anything."
         super().__init__("UNAVAILABLE", message, way, retryable=True)
         self.why = why

@@ -103,7 +103,7 @@ def _say(
         found = verify(links(connection), {old.through: old.hash}, last_place(connection))
         if not found.holds:
             raise SetupError(
-                f"The chain does not hold ({found.faults[0]}), so nothing was dropped;"
+                f"The chain is broken ({found.faults[0]}), so nothing was dropped;"
                 f" keep {folder / FILE} and move it away to begin a new one."
             )
     connection.execute("COMMIT")
@@ -111,7 +111,7 @@ def _say(
         return Dropped()
     with transaction(connection):
         if last_drop(connection) != old:
-            raise SetupError("Another program drops rows just now; run it again later.")
+            raise SetupError("Another program is dropping rows; try again later.")
         append(connection, [Part(now, "", 0, "dropped", json.dumps(body, separators=(",", ":")))])
     return Dropped(body["rows"], through)
 

@@ -74,6 +74,12 @@ LEFT JOIN rows AS outcome ON outcome.seq = (
     AND event IN ('outcome', 'interrupted') ORDER BY event DESC LIMIT 1)
 WHERE {tests} ORDER BY {order} DESC"""
 
+_DAYS: Final = """
+SELECT substr(call.time, 1, 10) AS day, kinds.apps, count(*) FROM calls AS call
+JOIN kinds USING (kind) WHERE call.time >= :since GROUP BY day, kind
+UNION ALL SELECT substr(time, 1, 10) AS day, apps, count(*) FROM ({recent})
+WHERE time >= :since GROUP BY day, apps"""
+
 Found = tuple[int, str, str, str, str | None, str | None]
 """Place, time, session and body of an intent, event and body of what came of it."""
 
@@ -121,6 +127,16 @@ def search(
             match = "texts MATCH ? AND texts.rowid BETWEEN ? AND ?"
             tests.insert(0, Test(match, (_letters(text), *ends)))
     yield from _select(connection, calls, [*tests, *holds], order)
+
+
+def by_day(connection: sqlite3.Connection, since: str) -> Iterator[tuple[str, str, int]]:
+    """Yield how many calls there were: day, the apps between commas, number."""
+    indexed = _indexed(connection)
+    recent = _FACTS.format(start=indexed)
+    statement = _DAYS.format(recent=recent)
+    if not indexed:
+        statement = statement.partition("UNION ALL")[2]
+    yield from connection.execute(statement, {"since": since})
 
 
 def _select(

@@ -12,7 +12,7 @@ from iac_base.errors import SetupError
 from iac_base.files import StateFileError
 from iac_base.sqlite import explain
 from iac_runtime.audit.chain import AuditRow, ChainCheck, verify
-from iac_runtime.audit.index import Test, search
+from iac_runtime.audit.index import Test, by_day, search
 from iac_runtime.audit.store import (
     FILE,
     connect_read,
@@ -120,7 +120,9 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection]:
     try:
         connection = connect_read(path)
     except FileNotFoundError:
-        raise SetupError(f"There is no audit in {folder} yet; the first call begins it.") from None
+        raise SetupError(
+            f"There is no audit log in {folder} yet; the first call creates it."
+        ) from None
     except StateFileError as error:
         raise _unreadable(error) from error
     try:
@@ -132,7 +134,7 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _unreadable(error: StateFileError) -> SetupError:
-    return SetupError(f"The audit cannot be read ({error.why}). {error.way}")
+    return SetupError(f"The audit log cannot be read ({error.why}). {error.way}")
 
 
 def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
@@ -169,6 +171,16 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
             if len(found) >= limit:
                 break
     return found[::-1]
+
+
+def counts(folder: Path, since: str) -> dict[tuple[str, str], int]:
+    """Return how many calls there were, by day (UTC) and app. Raises SetupError."""
+    found: dict[tuple[str, str], int] = {}
+    with opened(folder) as connection:
+        for day, apps, number in by_day(connection, since):
+            app = next(filter(None, apps.split(",")), "")
+            found[day, app] = found.get((day, app), 0) + number
+    return found
 
 
 def _came(event: str | None, outcome: str | None, *, running: bool) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def changing(folder: Path) -> Iterator[sqlite3.Connection]:
     """
     path = folder / FILE
     if not path.exists():
-        raise SetupError(f"There is no audit in {folder} yet; the first call begins it.")
+        raise SetupError(f"There is no audit log in {folder} yet; the first call creates it.")
     connection = open_database(path, SCHEMA, wait=BUSY_SECONDS, repair=False)
     try:
         yield connection

@@ -373,12 +373,12 @@ class Audit:
             self._warn(error)
 
     def _warn(self, error: AuditError) -> None:
-        self.warning = f"This call is not in the audit yet: {error.why}."
+        self.warning = f"This call is not in the audit log yet: {error.why}."
 
 
 def _unwritten(intent: AuditIntent, why: str) -> int:
     if intent.durable:
-        raise AuditError(why, "Open a session of its own in this process.")
+        raise AuditError(why, "Open a new session in this process.")
     return 0
 
 

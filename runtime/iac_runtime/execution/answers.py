@@ -14,7 +14,7 @@ from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APP_ERROR, APP_GONE, APPLE_ERRORS, UNLOADED, AppleError
 from iac_runtime.execution.process import Completed
 
-OUTCOME_UNKNOWN: Final = "Whether it was done is not known: look before you try again."
+OUTCOME_UNKNOWN: Final = "It is unknown whether it happened: check before you try again."
 
 _NOT_RUNNING: Final = "not-running"
 """The kind of the harness's answer for an app that may not be started for a read."""
@@ -25,7 +25,7 @@ _STALE: Final = "stale"
 _CHANGED: Final = "changed"
 """The same where a list did not hold still while it was read."""
 
-_LOST_BYTES: Final = "the answer held bytes that are no text; they are shown as �"
+_LOST_BYTES: Final = "the answer has bytes that are not text; they are shown as �"
 _SCRIPT_ERROR: Final = -2700
 _LINE: Final = re.compile(
     r"(?:(?P<start>\d+):(?P<end>\d+): )?(?:execution|syntax) error: (?P<text>.*) "
@@ -194,13 +194,15 @@ def answer_of(reply: ExchangeReply, call: SentCall) -> AppAnswer:
 
 def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
     if answer.get("kind") == _NOT_RUNNING:
-        message = f"{call.app} is not running, and reading does not start it."
+        message = f"{call.app} is not running, and a read does not start it."
         return call.error("APP_NOT_RUNNING", message, APPLE_ERRORS[-600].suggestion, retryable=True)
     if answer.get("kind") == _STALE:
-        message = "What the call names has changed since it was approved; nothing was sent."
-        return call.error("STALE", message, "Look at it again, then call again.", retryable=True)
+        message = "An object of the call has changed since it was approved; nothing was sent."
+        return call.error(
+            "STALE", message, "Read the object again, then call again.", retryable=True
+        )
     if answer.get("kind") == _CHANGED:
-        message = f"The list changed while {call.app} was asked for it."
+        message = f"The list changed while IAC read it from {call.app}."
         return call.error("LIST_CHANGED", message, "Call again, or ask for less.", retryable=True)
     number = answer.get("number")
     return describe(
@@ -243,17 +245,17 @@ def _lost_call(reply: ExchangeReply, call: SentCall) -> ToolError:
             return _taken_for(-1743, f"osascript ended without a word; {denied}.", call)
         how = "was ended by signal" if done.status < 0 else "ended with status"
         message = f"osascript {how} {abs(done.status)} and gave no answer to {call.command}."
-        suggestion = "Call again; if it stays so, the app may not take these values."
+        suggestion = "Call again. If it fails again, the app may not accept these values."
     elif reply.how == "too large":
-        message = f"The answer of {call.app} was too large to be read."
+        message = f"The answer of {call.app} was too large to read."
         suggestion = "Ask for fewer items, or for fewer of their properties."
         retryable = False
     elif reply.how == "cancelled":
         kind, message = "USER_CANCELLED", "The call was cancelled."
-        suggestion = "Call again if it is still wanted."
+        suggestion = "Call again if you still need it."
     else:
         message = f"osascript gave no answer to {call.command} that can be read."
-        suggestion = "Call again; if it stays so, ask for less at once."
+        suggestion = "Call again. If it fails again, ask for less at once."
     suggestion = OUTCOME_UNKNOWN if call.writes else suggestion
     return call.error(kind, message, suggestion, retryable=retryable, original=original)
 

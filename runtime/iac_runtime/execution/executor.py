@@ -136,7 +136,7 @@ class Executor:
             raise InvalidParameterError(
                 f"A call ends after {seconds:g} seconds, and this one would wait for"
                 f" {event.direct:g}.",
-                "Wait in several calls.",
+                "Wait in several shorter calls.",
             )
         wanted = cancel or Cancellation()
         with self._call(wanted, call), self._turns((event.app,), call, wanted):
@@ -356,5 +356,5 @@ def _no_turn(error: NoTurnError, call: SentCall, *, cancelled: bool) -> ToolErro
         if error.full
         else f"{call.app} was busy with other calls for {call.timeout:g} seconds."
     )
-    way = "Nothing was sent. Call again when some of them have ended."
+    way = "Nothing was sent. Call again when some of them have finished."
     return call.error("BUSY", message, way, retryable=True)

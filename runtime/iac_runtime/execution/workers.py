@@ -239,7 +239,7 @@ class Workers:
         import logging
 
         logging.getLogger("iac.workers").warning(
-            "no worker can be had for %s now: each call starts a process of its own", app
+            "no worker is available for %s: each call starts a separate process", app
         )
         return None
 

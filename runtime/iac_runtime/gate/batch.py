@@ -112,7 +112,7 @@ def plan_all(
         try:
             plans.append(plan(arguments))
         except ToolError as error:
-            error.message = f"Call {at} of {len(calls)}: {error.message} None of them was sent."
+            error.message = f"Call {at} of {len(calls)}: {error.message} None was sent."
             raise
     return plan_several(plans, looks)
 
@@ -171,7 +171,7 @@ def check_room(facts: CallFacts, decision: Decision, limiter: Limiter | None) ->
         raise InvalidParameterError(
             f"These {len(facts.parts)} calls are DANGEROUS and have {count} effects;"
             f" at most {limiter.room} run at once.",
-            "Send fewer calls together.",
+            "Send fewer calls at once.",
         )
 
 
@@ -180,7 +180,7 @@ def of_plan(plan: Plan, part: Plan, at: int, decision: Decision) -> tuple[Plan, 
     story = plan.facts.story
     # Each call is a story of its own, found by that of the question.
     own = story._replace(id=f"{story.id}.{at}") if story.id else story
-    told = (*decision.reasons, f"Call {at} of {len(plan.parts)} that were decided on together.")
+    told = (*decision.reasons, f"Call {at} of {len(plan.parts)} that were approved together.")
     return replace(part, facts=replace(part.facts, story=own)), replace(decision, reasons=told)
 
 

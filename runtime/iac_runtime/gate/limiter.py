@@ -152,8 +152,8 @@ class Limiter:
                     write_whole(path, json.dumps({"dangerous": times}))
         except OSError as error:
             raise SetupError(
-                f"{path} cannot be kept ({error.strerror}), so no dangerous call runs;"
-                " look at the disk and the folder."
+                f"{path} cannot be stored ({error.strerror}), so no DANGEROUS call"
+                " runs; check the disk and the folder."
             ) from error
 
 
@@ -180,8 +180,8 @@ def wait_turn(
         return answer.delay
     raise ToolError(
         "BUSY",
-        f"Too many calls: this one can run in {answer.seconds:.1f} seconds.",
-        "Wait that long, or do more with one call.",
+        f"Too many calls: this one can run after {answer.seconds:.1f} seconds.",
+        "Wait, or do more in one call.",
         retryable=True,
     )
 

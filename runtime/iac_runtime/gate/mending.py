@@ -196,9 +196,9 @@ def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
     error.message = (
         f"{tool.tables.app.name} has no {names} (any more)."
         if len(picked) == 1
-        else f"{tool.tables.app.name} lacks one of {names}."
+        else f"{tool.tables.app.name} does not have one of {names}."
     )
-    error.suggestion = "It may be deleted, renamed or moved. " + (
+    error.suggestion = "It may have been deleted, renamed or moved. " + (
         f"Look again with {' or '.join(map(str, lists))}." if lists else "Look again for it."
     )
     if lists:

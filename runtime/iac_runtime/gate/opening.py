@@ -165,7 +165,8 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
     policy, state = raw.get("policy"), raw.get("simulate")
     if state and Path(state).suffix not in (".json", ".toml") and not Path(state).exists():
         raise SetupError(
-            f"--simulate took {state} for its state file, and there is none; name a .json file, or"
+            f"--simulate read {state} as its state file, which does not exist; name a .json"
+            f" file, or"
             " give --simulate last."
         )
     timeout = _number("--timeout", raw.get("timeout"))
@@ -189,7 +190,7 @@ def _number(flag: str, text: str | None) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise SetupError(f"{flag} wants a number, not {quoted(text)}.") from None
+        raise SetupError(f"{flag} must be a number, not {quoted(text)}.") from None
 
 
 def open_gate(options: GateOptions) -> Gate:
@@ -200,7 +201,7 @@ def open_gate(options: GateOptions) -> Gate:
     """
     level = _level(options.allow)
     if not (math.isfinite(options.timeout) and options.timeout > 0):
-        raise SetupError(f"--timeout wants seconds above 0, not {options.timeout:g}.")
+        raise SetupError(f"--timeout must be seconds above 0, not {options.timeout:g}.")
     catalogue = Catalogue(tool_folders(options.tools))
     launch = [_bundle_id(catalogue, app) for app in options.launch]
     home = None if options.simulate is None else HOME
@@ -273,7 +274,7 @@ def _level(word: str) -> Level:
     for level in LEVELS:
         if word.upper() == level:
             return level
-    raise SetupError(f"--allow wants one of {', '.join(LEVELS)}, not {quoted(word)}.")
+    raise SetupError(f"--allow must be one of {', '.join(LEVELS)}, not {quoted(word)}.")
 
 
 def _bundle_id(catalogue: Catalogue, name: str) -> str:

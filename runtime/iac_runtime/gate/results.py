@@ -94,8 +94,8 @@ def asked_raw(call: Call, tool: Tool) -> Call:
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if not number or not 0 < seconds <= MOST_SECONDS:
             raise InvalidParameterError(
-                f"timeout: {quoted(str(seconds))} is no time for a call.",
-                f"Give seconds above 0, {MOST_SECONDS} at most.",
+                f"timeout: {quoted(str(seconds))} is not a valid time for a call.",
+                f"Give seconds above 0, at most {MOST_SECONDS}.",
             )
         call = call._replace(timeout=float(seconds))
         given = {key: value for key, value in given.items() if key != "timeout"}

@@ -89,7 +89,7 @@ def part_of(kept: KeptResult, offset: int, limit: int) -> dict[str, Any]:
     total = len(kept.whole)
     if not 0 <= offset < max(total, 1):
         raise InvalidParameterError(
-            f"offset: {offset} lies outside the result, which has {total} {kept.unit}."
+            f"offset: {offset} is outside the result, which has {total} {kept.unit}."
         )
     part = _slice(kept.whole, offset, limit)
     found = {"result": part, "unit": kept.unit, "offset": offset, "total": total}
@@ -196,8 +196,8 @@ def load(ident: str) -> KeptResult:
 def _gone(ident: str) -> ToolError:
     return ToolError(
         "NOT_FOUND",
-        f"No result {quoted(ident)} is kept, or it is kept no more.",
-        "Call the tool again that gave it.",
+        f"No result {quoted(ident)} exists, or it has expired.",
+        "Call the tool that returned it again.",
     )
 
 

@@ -77,11 +77,13 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
     if not plans:
         why = "; ".join(passed)
         raise ToolError(
-            "NOT_SUPPORTED", f"Nothing of it can be undone: {why}.", "history shows what can be."
+            "NOT_SUPPORTED",
+            f"None of this can be undone: {why}.",
+            "history shows which calls can be.",
         )
     if len(plans) > TOGETHER:
-        says = f"That is {len(plans)} calls at once; at most {TOGETHER} are taken back together."
-        raise InvalidParameterError(says, "Give a smaller last, or a call's number.")
+        says = f"That is {len(plans)} calls at once; at most {TOGETHER} can be undone together."
+        raise InvalidParameterError(says, "Give a smaller number for last, or one call's number.")
     if len(plans) == 1:
         return replace(plans[0], notes=tuple(passed))
     return replace(plan_several(plans, context.kept(Looks)), tool=tool, notes=tuple(passed))
@@ -122,7 +124,7 @@ def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCa
         raise ToolError(
             "NOT_FOUND",
             f"There is {which} to undo.",
-            "history shows what there is; calls are kept for a week.",
+            "history lists the calls, which are kept for a week.",
         )
     return rows, point
 
@@ -132,7 +134,7 @@ def _moment(text: str) -> float:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         raise InvalidParameterError(
-            f"since: {quoted(text)} is no moment.", "Write it like 2026-03-09T14:30."
+            f"since: {quoted(text)} is not a time.", "Write it like 2026-03-09T14:30."
         ) from None
 
 
@@ -174,9 +176,8 @@ def _part(
         if (now := _otherwise(step.left, answers, held[1], operation.tables)) is not None:
             raise ToolError(
                 "STALE",
-                f"Call {row.id} was not undone: {now}, so somebody changed it since. Nothing was"
-                " sent.",
-                "Look at it; what is there now was left as it is.",
+                f"Call {row.id} was not undone: {now}, so it was changed since. Nothing was sent.",
+                "Look at the object; IAC left it unchanged.",
                 app=operation.tables.app.name,
             )
 
@@ -279,7 +280,9 @@ def plan_outcome(tool: Tool, call: Call, context: ToolContext) -> Plan:
     )
     if row is None:
         raise ToolError(
-            "NOT_FOUND", f"There is no call {call.arguments['call']}.", "history shows those kept."
+            "NOT_FOUND",
+            f"There is no call {call.arguments['call']}.",
+            "history lists the calls that are kept.",
         )
     facts = CallFacts(tool.name, arguments=call.arguments)
     look = _looks(row, context)

@@ -21,7 +21,7 @@ from iac_runtime.tools.tables import Operation
 _WHOLE: Final = "each is shown once"
 """The end of the harness's one remark of which nothing is missing."""
 
-_NOT_READ: Final = Outcome("unknown", says="it was not read back, as was asked")
+_NOT_READ: Final = Outcome("unknown", says="it was not read back, because the call said so")
 
 
 class Witness:
@@ -100,7 +100,7 @@ class Witness:
         if not (self._keeps and self._confirms):
             return outcome
         if lost:
-            inverse = Inverse(says="the answer was lost, and what was there before with it")
+            inverse = Inverse(says="the answer was lost, and the old state with it")
         elif watch.deed == "command":
             inverse = Inverse(says=undo_of(self._facts, self._level).says)
         else:

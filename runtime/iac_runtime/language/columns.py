@@ -44,7 +44,7 @@ def named_columns(
             else Column(name, loose_name(name, tables))
         )
         if rows and not any("r" in row.access for row in rows):
-            raise InvalidParameterError(f'"{rows[0].term}" can be set but not read.')
+            raise InvalidParameterError(f'"{rows[0].term}" can be set, but not read.')
         found[column.label] = column
     return tuple(found.values())
 

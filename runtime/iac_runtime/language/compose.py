@@ -119,7 +119,7 @@ def _more(
         if row is None or len(row.code) != 4 or row.code == "----":
             raise ToolError(
                 "NOT_SUPPORTED",
-                f'JavaScript for Automation has no way to pass "{key}" to {tool.spec.op}.',
+                f'JavaScript for Automation cannot pass "{key}" to {tool.spec.op}.',
                 "Leave it out.",
             )
         value = reader.value(given[key], row.type, key, last="item")
@@ -133,12 +133,12 @@ def _get(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
         return _get_one(tool, given, reader)
     if not target or len(target) > _MAX_TARGETS:
         raise InvalidParameterError(
-            f"target holds {len(target)} references; one get reads 1 to {_MAX_TARGETS}."
+            f"target has {len(target)} references; one get reads 1 to {_MAX_TARGETS}."
         )
     parts = []
     for number, text in enumerate(target):
         if not isinstance(text, str):
-            raise InvalidParameterError(f"target[{number}] wants a reference.")
+            raise InvalidParameterError(f"target[{number}] must be a reference.")
         parts.append(_get_one(tool, {**given, "target": text}, reader))
     return _event(tool, "each", parts=tuple(parts), writes=False)
 
@@ -186,7 +186,7 @@ def _set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
             raise InvalidParameterError(f"{quoted(name)} is given twice.")
         values[jxa] = reader.value(value, kind, name, last="item")
     if not values:
-        raise InvalidParameterError("properties names nothing to set.")
+        raise InvalidParameterError("properties has nothing to set.")
     more = _more(tool, given, reader)
     return _event(tool, "set", target=found.steps, named=tuple(values.items()), more=more)
 
@@ -203,7 +203,7 @@ def _collection(
     owner = reader.place(given.get("of"))
     if owner.selectable and not (several and not {"cursor", "offset"} & given.keys()):
         raise InvalidParameterError(
-            f"of: {owner.text} names several objects.", "Pick one, as in [0]."
+            f"of: {owner.text} names several objects.", "Pick one, such as [0]."
         )
     plural = elements_term(term, tables)
     if owner.classes is not None and not contains(owner.classes, term, tables):
@@ -234,9 +234,9 @@ def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
         number, colon, after = given["cursor"].partition(":")
         if not (colon and number.isdecimal() and len(number) < _LONGEST) or offset:
             raise InvalidParameterError(
-                f"cursor: {quoted(given['cursor'])} is none that an answer gave, or offset is given"
-                " too.",
-                "Begin again without it.",
+                f"cursor: {quoted(given['cursor'])} is not from an answer, or offset is also"
+                " given.",
+                "Start again without it.",
             )
         offset = int(number)
     if offset < 0 or (limit is not None and limit < 0):
@@ -304,7 +304,7 @@ def _at(text: str, reader: AppReader) -> Value:
 
 def _new_properties(given: Any, term: str, reader: AppReader) -> RecordValue:
     if not isinstance(given, Mapping):
-        raise InvalidParameterError("properties wants an object.")
+        raise InvalidParameterError("properties must be an object.")
     return reader.record(given, lambda name: known_properties((term,), name, reader.tables)[0])
 
 

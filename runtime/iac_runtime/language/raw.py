@@ -43,8 +43,8 @@ def sent_as(event: Event, tables: Tables, seconds: float) -> Event:
     only = [part for part in found if has_no_jxa(part)]
     if event.writes and Among("some") in only:
         raise InvalidParameterError(
-            ".some is another object each time it is asked for.",
-            "Read it with get, and use the reference that it gives.",
+            ".some is a different object each time.",
+            "Read it with get, and use the reference in the answer.",
         )
     names = [part.name for part in found if isinstance(part, Go | Every)]
     names += [column.jxa for column in event.columns] + [row.jxa for row in event.order]
@@ -63,7 +63,7 @@ def sent_as(event: Event, tables: Tables, seconds: float) -> Event:
         what = f"no code is known for {bare[0]}" if bare else "additions take none"
         raise InvalidParameterError(
             f"JavaScript for Automation has no form for {steps_text((only[0],))}, and {what}.",
-            "Read the list, and use the references that it gives.",
+            "Read the list, and use the references in it.",
         )
     return event
 

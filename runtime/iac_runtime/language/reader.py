@@ -96,7 +96,7 @@ class AppReader:
         """
         if self._nesting > _MAX_NESTING:
             raise InvalidParameterError(
-                f"References stand in filters of references more than {_MAX_NESTING} deep."
+                f"References in filters are nested more than {_MAX_NESTING} deep."
             )
         inner = replace(self, _nesting=self._nesting + 1)
         written = read_syntax(text)
@@ -112,8 +112,8 @@ class AppReader:
         called = PurePosixPath(name).stem if is_path(name) else name
         if name and fold(called) not in (fold(key), fold(app.id), fold(app.name)):
             raise InvalidParameterError(
-                f"The reference is one of {quoted(name)}, and this call goes to {app.name}.",
-                "Leave the application out of it, or call a tool of that app.",
+                f"The reference belongs to {quoted(name)}, and this call goes to {app.name}.",
+                "Leave out the application, or call a tool of that app.",
             )
 
     def place(self, text: str | None, last: Last = "folder") -> Reference:
@@ -212,7 +212,7 @@ class AppReader:
             return Join("not", (self._compare(found, "=", value),))
         if key in _IN:
             if not isinstance(value, list | tuple) or not value:
-                raise InvalidParameterError(f'"{word}" in a filter wants a list of values.')
+                raise InvalidParameterError(f'"{word}" in a filter must be a list of values.')
             return _join("or", tuple(self._compare(found, "=", part) for part in value))
         plain = next((key.removeprefix(no) for no in _NOT if key.startswith(no)), "")
         if plain in _OPERATORS or plain in _IN:
@@ -220,13 +220,11 @@ class AppReader:
         operator = _OPERATORS.get(key)
         if operator is None:
             raise InvalidParameterError(
-                f"{quoted(word)} is no comparison in a filter.", said=word, known=_KNOWN
+                f"{quoted(word)} is not a comparison for a filter.", said=word, known=_KNOWN
             )
         last = found.steps[-1]
         if isinstance(last, Boundary):
-            raise InvalidParameterError(
-                f"{found.text} is a place; nothing can be compared with it."
-            )
+            raise InvalidParameterError(f"{found.text} is a place, so it cannot be compared.")
         kind = found.prop.type if found.prop is not None else "any"
         if operator in ("_contains", "_beginsWith", "_endsWith"):
             kind = "text" if isinstance(value, str) else "any"
@@ -236,7 +234,7 @@ class AppReader:
 
 def _join(word: str, tests: tuple[Filter, ...]) -> Filter:
     if not tests:
-        raise InvalidParameterError(f'"{word}" in a filter holds no test.')
+        raise InvalidParameterError(f'"{word}" in a filter contains no condition.')
     if word == "not":
         return Join("not", tests)
     if len(tests) == 1:
@@ -249,4 +247,4 @@ def _match(value: Any) -> tuple[tuple[Part, ...], Any]:
         way, asked = value
         if isinstance(way, Chain) and way.parts:
             return way.parts, asked
-    raise InvalidParameterError("_match wants [ObjectSpecifier().property, value].")
+    raise InvalidParameterError("_match must be [ObjectSpecifier().property, value].")

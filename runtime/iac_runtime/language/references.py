@@ -177,7 +177,7 @@ class _Walker:
         if stop == 0 or (stop is not None and (start < 0) == (stop < 0) and start >= stop):
             raise InvalidParameterError(
                 f"The range [{start}:{stop}] of {here.text} holds nothing.",
-                "It begins with the first position and ends before the second, from 0.",
+                "A range starts at the first position and ends before the second, from 0.",
             )
         for number in (start, stop or 0):
             _index(number)
@@ -188,12 +188,10 @@ class _Walker:
             return
         if _is_list(here):
             raise InvalidParameterError(
-                f"{here.text} is a list; no item of it can be named by [{how}].",
-                "Read it with get and use the references that it gives.",
+                f"{here.text} is a list; you cannot name an item of it by [{how}].",
+                "Read it with get and use the references in the answer.",
             )
-        raise InvalidParameterError(
-            f"{here.text} is one object, so nothing can be picked from it by {how}."
-        )
+        raise InvalidParameterError(f"{here.text} is one object, so it cannot be used with {how}.")
 
     def _select(self, here: Reference, part: SelectPart) -> Reference:
         argument = part.argument
@@ -210,11 +208,11 @@ class _Walker:
             if isinstance(argument, int) and abs(argument) > _MAX_ID:
                 raise InvalidParameterError(
                     f"The id {argument} is beyond 2^53, which JavaScript cannot hold exactly.",
-                    "Pick the object by its name or position.",
+                    "Name the object by its name or position.",
                 )
             return here.then(ById(argument), here.classes)
         wanted = {"at": "a whole number", "byName": "a text", "byId": "a text or a whole number"}
-        raise InvalidParameterError(f"{part.how}(…) after {here.text} wants {wanted[part.how]}.")
+        raise InvalidParameterError(f"{part.how}(…) after {here.text} needs {wanted[part.how]}.")
 
     def _name(self, here: Reference, name: str, following: Part | None) -> Reference:
         word = fold(name)
@@ -320,10 +318,10 @@ def full_path(text: str, home: str, where: str = "path") -> str:
         InvalidParameterError: It is relative, names another user's home, or holds a NUL.
     """
     if "\0" in text:
-        raise InvalidParameterError(f"{where}: the path {quoted(text)} holds a NUL character.")
+        raise InvalidParameterError(f"{where}: the path {quoted(text)} contains a NUL character.")
     if not is_path(text) or (text.startswith("~") and not home):
         raise InvalidParameterError(
-            f"{where}: {quoted(text)} is no absolute path.", "Begin it with / or ~/."
+            f"{where}: {quoted(text)} is not an absolute path.", "Start it with / or ~/."
         )
     path = home + text[1:] if text.startswith("~") else text
     return posixpath.normpath("/" + path.lstrip("/"))

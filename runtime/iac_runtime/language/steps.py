@@ -231,10 +231,10 @@ def read_date(text: str, where: str = "date") -> DateValue:
         if shift is None:
             shift = _local_offset(moment)
     except (ValueError, OverflowError, OSError):
-        raise InvalidParameterError(f"{where}: {quoted(text)} is no date.", _DATES) from None
+        raise InvalidParameterError(f"{where}: {quoted(text)} is not a date.", _DATES) from None
     ms = (moment.replace(tzinfo=None) - _EPOCH - shift) // _STEP
     if not _FIRST <= ms <= _LAST:
-        raise InvalidParameterError(f"{where}: {quoted(text)} lies outside the years 1 to 9999.")
+        raise InvalidParameterError(f"{where}: {quoted(text)} is outside the years 1 to 9999.")
     return DateValue(ms)
 
 
@@ -259,7 +259,7 @@ def day_of(text: str, later: int = 0, where: str = "date") -> str:
     """Return the local day on which a moment falls, or one some days later, as ISO 8601.
 
     Raises:
-        InvalidParameterError: The text is no date.
+        InvalidParameterError: The text is not a date.
     """
     moment = datetime.fromtimestamp(read_date(text, where).ms / 1000)
     return (moment + timedelta(days=later)).date().isoformat()

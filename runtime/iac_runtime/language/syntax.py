@@ -140,7 +140,7 @@ class ReferenceToken(NamedTuple):
         try:
             found: int | float = json.loads(self.text)
         except ValueError:
-            raise InvalidParameterError(f"{quoted(self.text)} is no number.") from None
+            raise InvalidParameterError(f"{quoted(self.text)} is not a number.") from None
         return found
 
 

@@ -169,7 +169,7 @@ def unknown_name(
         )
     owner = " or ".join(classes[:3])
     return InvalidParameterError(
-        f"{tables.key}: {quoted(name)} is no {what} of {owner}.",
+        f"{tables.key}: {quoted(name)} is not a {what} of {owner}.",
         said=name,
         known=_known_names(classes, tables, what),
     )
@@ -180,9 +180,11 @@ def not_held(term: str, classes: tuple[str, ...], tables: Tables) -> InvalidPara
     others, place = holders(term, tables), holder_of(tables, term)
     message = f"{tables.key}: {' or '.join(classes[:3])} holds no {term}."
     if not others:
-        return InvalidParameterError(message, "No object holds one; look for a property that is.")
+        return InvalidParameterError(
+            message, "No object contains one; look for a property with it."
+        )
     said = f"of {text_literal(place)}" if place else "no of"
-    way = f"Held by: {', '.join(others[:5])}. Give {said}."
+    way = f"Contained in: {', '.join(others[:5])}. Give {said}."
     return InvalidParameterError(message, way, give={"of": place or None})
 
 
@@ -213,7 +215,7 @@ def loose_name(name: str, tables: Tables) -> str:
             return property_term(prop)
     found = camel(name)
     if not found or found == "__proto__":
-        raise InvalidParameterError(f"{tables.key}: {quoted(name)} is no name of a property.")
+        raise InvalidParameterError(f"{tables.key}: {quoted(name)} is not the name of a property.")
     return found
 
 

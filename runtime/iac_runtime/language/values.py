@@ -105,7 +105,7 @@ class ValueReader:
             row = find(name)
             key = property_term(row) if row is not None else camel(name)
             if not key or key == "__proto__":
-                raise InvalidParameterError(f"{quoted(name)} is no name of a field.")
+                raise InvalidParameterError(f"{quoted(name)} is not the name of a field.")
             if key in fields:
                 raise InvalidParameterError(f"{quoted(name)} is given twice.")
             kinds = parse_type(row.type) if row is not None else ANY
@@ -220,9 +220,8 @@ class ValueReader:
         text = _text(value, where)
         found = enumerator_term(text, rows)
         if found is None:
-            raise InvalidParameterError(
-                f"{where}: {quoted(text)} is no {name}.", said=text, known=[row[0] for row in rows]
-            )
+            message = f"{where}: {quoted(text)} is not a {name}."
+            raise InvalidParameterError(message, said=text, known=[row[0] for row in rows])
         return found
 
     def _reference(self, value: Any, name: str, where: str) -> Value:
@@ -245,7 +244,8 @@ class ValueReader:
             row = field_named(rows, field)
             if row is not None:
                 return row
-            message, known = f"{quoted(field)} is no field of {name}.", [row.term for row in rows]
+            message = f"{quoted(field)} is not a field of {name}."
+            known = [row.term for row in rows]
             raise InvalidParameterError(message, said=field, known=known)
 
         return find
@@ -280,8 +280,8 @@ class ValueReader:
             return self._anything(value, where, depth)
         if len(value) != 3 or not all(_is_measure(part) and 0 <= part <= 1 for part in value):
             raise InvalidParameterError(
-                f"{where}: {quoted(str(value))} is no colour.",
-                "Give red, green and blue from 0 to 1, as in [1, 0.5, 0].",
+                f"{where}: {quoted(str(value))} is not a colour.",
+                "Give red, green and blue from 0 to 1, such as [1, 0.5, 0].",
             )
         return Rgb(value)
 
@@ -325,7 +325,7 @@ def _number(value: Any, where: str) -> int | float:
     if isinstance(value, int) and abs(value) > MAX_EXACT:
         raise InvalidParameterError(
             f"{where}: the number is beyond 2^53, which JavaScript cannot hold exactly.",
-            "Give it as a text, if the app takes one.",
+            "Give it as text, if the app accepts text.",
         )
     return +value
 
@@ -343,7 +343,7 @@ def _rectangle(value: Any, where: str) -> Value:
     fields = value if isinstance(value, dict) else {}
     if set(fields) != set(_BOUNDS) or not all(_is_measure(part) for part in fields.values()):
         raise InvalidParameterError(
-            f"{where}: {quoted(str(value))} is no rectangle.",
+            f"{where}: {quoted(str(value))} is not a rectangle.",
             'Write {"x": 0, "y": 0, "width": 400, "height": 300}.',
         )
     return RecordValue(tuple((key, fields[key]) for key in _BOUNDS))
@@ -368,7 +368,7 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
 
 
 def _wrong(value: Any, wanted: str, where: str) -> InvalidParameterError:
-    return InvalidParameterError(f"{where} wants {wanted}, not {quoted(str(value))}.")
+    return InvalidParameterError(f"{where} must be {wanted}, not {quoted(str(value))}.")
 
 
 _Read: TypeAlias = Callable[[ValueReader, Any, str, int], Value]

@@ -92,7 +92,9 @@ class Specifier:
         return True
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{name} is no variable; a property is changed by .{name}.set(value)")
+        raise AttributeError(
+            f"{name} cannot be assigned; change a property with .{name}.set(value)"
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Specifier):

@@ -70,11 +70,11 @@ class Items(Specifier, Generic[T]):
             return self._one(f"[{_quoted(key)}]")
         if isinstance(key, bool):
             raise TypeError(
-                "This is no condition of a property: begin it with its or with the class"
+                "This is not a condition on a property: start it with its or with the class"
             )
         part = self._part
         if key < 0 and part.stop is not None:
-            raise _refused("A slice has no position from its end; count from 0.")
+            raise _refused("A slice has no negative positions; count from 0.")
         if part.stop is not None and key >= part.stop - part.start:
             raise IndexError(f"{self!r} has no position {key}")
         return self._one(f"[{key if key < 0 else part.start + key}]")
@@ -167,7 +167,7 @@ class Items(Specifier, Generic[T]):
         select, make = _select, _make
 
     def __bool__(self) -> bool:
-        raise TypeError("Ask the app: .exists() or .count()")
+        raise TypeError("Use .exists() or .count(), which ask the app.")
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -243,7 +243,7 @@ def _known(name: str, members: Mapping[str, str]) -> str:
     if name not in members:
         from iac_base.errors import near_text, quoted
 
-        raise _refused(f"{quoted(name)} is no property.", near_text(name, list(members)))
+        raise _refused(f"{quoted(name)} is not a property.", near_text(name, list(members)))
     return members[name]
 
 

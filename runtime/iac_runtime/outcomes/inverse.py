@@ -40,12 +40,12 @@ _MOST_LEFT: Final = 40
 """Properties of a new object that must be as they were for it to be deleted again."""
 
 _SENTENCES: Final = {
-    "set": "Yes, for a week: the old values are kept, to be put back.",
-    "make": "Yes, for a week: it can be deleted again, while it is as it was made.",
+    "set": "Yes, for a week: the old values are kept and can be restored.",
+    "make": "Yes, for a week: it can be deleted again, while it is unchanged.",
     "move": "Yes, for a week: it can be moved back.",
     "trash": "It can be moved back for a week.",
-    "copy": "No: it is gone, but what could be read of it is kept for a week.",
-    "meanwhile": "In part: it can be deleted again, but what it did meanwhile stays.",
+    "copy": "No: it is gone, but IAC keeps what it could read for a week.",
+    "meanwhile": "In part: it can be deleted again, but its effects until then stay.",
 }
 
 
@@ -89,20 +89,20 @@ def inverse_of(
     if watch.says:
         return Inverse(says=watch.says)
     if reads is None or not reads.after:
-        return Inverse(says="what was there before could not be read")
+        return Inverse(says="the old value could not be read")
     if outcome.state == "unchanged":
         return Inverse(says="nothing was changed")
     makers = {"set": _set, "make": _made, "copy": _made, "move": _move, "delete": _delete}
     maker = makers.get(watch.deed)
-    found = maker(watch, value, reads, tables) if maker else Inverse(says="it is not known how")
+    found = maker(watch, value, reads, tables) if maker else Inverse(says="IAC does not know how")
     if isinstance(found, str):
         found = Inverse(says=found)
     text = json.dumps([found.steps, found.copy], default=str)
     if len(text) > LARGEST:
-        return Inverse(says="what was there before is too large to be kept")
+        return Inverse(says="the old value is too large to keep")
     held = json.loads(text)
     if found.steps and without_secrets(held) != held:
-        return Inverse(says="it holds what looks like a secret, which is not kept")
+        return Inverse(says="it contains something like a secret, which is not kept")
     return found
 
 
@@ -121,13 +121,15 @@ def given(value: Any, kind: str, tables: Tables) -> Any:
         InvalidParameterError: No caller could: it was cut, or comes back as something else.
     """
     if isinstance(value, dict) and ("cut" in value or "opaque" in value):
-        raise InvalidParameterError("it has a form that cannot be given")
+        raise InvalidParameterError("it has a form that cannot be set")
     if isinstance(value, dict) and "ref" in value and not _is_stable(value, tables):
-        raise InvalidParameterError("it is named by a position, which may be another's by then")
+        raise InvalidParameterError(
+            "it is named by a position, which may be another object's by then"
+        )
     found = _caller(value, tables)
     read = AppReader(tables).value(found, kind, "value", last="item")
     if same(answered(read), value, kind, tables) is not True:
-        raise InvalidParameterError("it has no form in which it could be given back")
+        raise InvalidParameterError("it has no form in which it could be restored")
     return found
 
 
@@ -178,7 +180,7 @@ def _set(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Inverse | s
     steps = []
     for reference, before, after in rows:
         if before is None or after is None:
-            return "what was there before could not be read"
+            return "the old value could not be read"
         if why := _findable(watch, reference, tables):
             return why
         terms = [row.term for row in watch.wanted]

@@ -155,7 +155,7 @@ def _elsewhere(
     if term and now is not None and now != before.get(term):
         return Outcome("confirmed", ref, {term: shown(now, tables)})
     if watch.ident is not None and watch.ident.term == "name" and watch.deed != "command":
-        return Outcome("unknown", ref, says=f"something of that name: {otherwise}")
+        return Outcome("unknown", ref, says=f"something with that name: {otherwise}")
     return Outcome("unchanged", ref, says=otherwise)
 
 

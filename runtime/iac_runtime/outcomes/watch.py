@@ -225,7 +225,7 @@ class Watcher:
         found, *others = self._direct()
         kind, ident = self._ident(found)
         if others or found.selectable or ident is None:
-            return Watch("move", kind, says="only one object with an id or a name is looked for")
+            return Watch("move", kind, says="only one object with an id or a name can be checked")
         container = container_of(kind, tables)
         watch = Watch("move", kind, found.steps, ident, container)
         mine = self._with(ident, self._where(container))
@@ -305,7 +305,7 @@ class Watcher:
         values = direct if isinstance(direct, tuple) else (direct,)
         found = [self._found(one.steps) for one in values if isinstance(one, RefValue)]
         if several and (not found or len(found) != len(values)):
-            raise InvalidParameterError("what it names is not an object that can be read")
+            raise InvalidParameterError("its reference is not an object that can be read")
         return found
 
     def _ident(self, found: Reference) -> tuple[str, Property | None]:

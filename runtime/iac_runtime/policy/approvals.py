@@ -5,17 +5,15 @@ is one transaction that takes the write lock first, so two processes lose nothin
 damaged is set aside and a new one begun: then nothing is remembered, and all is asked again.
 
 What counts are questions that a person declined, or saw and left alone, for each client by
-itself: after five within ten minutes it asks no more for ten minutes. A question that a client
-closed, failed at or never answered counts nothing, for nobody may have seen it; an answer that
-allows ends the stop.
+itself: after five within ten minutes it asks no more for ten minutes. One that a client closed,
+failed at or never answered counts nothing, for nobody may have seen it; a yes ends the stop.
 
 A token travels through the client (the `requestState` of MCP 2026-07-28), which is not trusted:
 it is sealed, it expires, and it works once, in whichever process of the same state folder.
 
 What is remembered is what a call would do (`scope`), by whatever tool. A row is void when the tools
-of the app were built anew, by tools.lock, and when its seal does not fit: then the question is
-asked again. A seal does not show that a row was brought back that had been revoked; who can write
-to the state folder can also read the key.
+of the app were built anew, by tools.lock, and when its seal does not fit: then it is asked again.
+A seal does not show that a revoked row was brought back: who can write there can read the key.
 """
 
 import base64
@@ -39,7 +37,7 @@ from iac_runtime.policy.sealing import fits, load_key, seal
 from iac_runtime.tool import Level
 
 FILE: Final = "approvals.db"
-CHANGED: Final = "What was asked about has changed since; nothing was done."
+CHANGED: Final = "An object in the prompt has changed since; nothing was done."
 
 _SCHEMA: Final = DatabaseSchema(
     (
@@ -165,7 +163,7 @@ class Paused(NamedTuple):
     def says(self) -> str:
         """It in words."""
         who = escaped(self.client) or "a program without a name"
-        return f"No question of {who} is asked until {self.until}: too many had no yes."
+        return f"{who} cannot show approval prompts until {self.until}: too many were declined."
 
 
 def paused(folder: Path, now: Callable[[], float] = time.time) -> list[Paused]:
@@ -271,7 +269,7 @@ def read_token(store: ApprovalStore, token: str) -> ApprovalToken:
         raise TokenError("This approval is damaged.") from None
     # A decoder may take other bytes for the same text; only the one that was given counts.
     if _wrapped(text) != body or not fits(seal(store.key, _QUESTION_PURPOSE, [text]), mac):
-        raise TokenError("This approval was not given by this program.")
+        raise TokenError("This approval does not come from this program.")
     return ApprovalToken(*json.loads(text))
 
 
@@ -297,7 +295,7 @@ def redeem(
         )
         fresh = cursor.rowcount == 1
     if not fresh:
-        raise TokenError("This approval was used already, or was never asked for here.")
+        raise TokenError("This approval was already used, or was never requested here.")
     if not found.issued - 1 <= now() <= found.issued + LIFETIME:
         raise TokenError("This approval is too old; ask again.")
     if found.tool != facts.tool or not fits(call_digest(facts), found.digest):
@@ -305,7 +303,7 @@ def redeem(
             raise TokenError(CHANGED)
         raise TokenError("This approval is for another call; ask again.")
     if found.level != decision.level:
-        raise TokenError("This call needs another level than was approved; ask again.")
+        raise TokenError("This call has a different level than was approved; ask again.")
     return found
 
 

@@ -48,7 +48,7 @@ def blocked(app: str, added: Iterable[str] = (), removed: Iterable[str] = ()) ->
         removed: Entries of `BUILT_IN` that are off the list.
     """
     if not is_identity(app):
-        return Blocked("without identity", "an app whose identity could not be read", True)
+        return Blocked("without identity", "an app that could not be identified", True)
     wanted = app.casefold()
     off = {entry.casefold() for entry in removed}
     kept = {entry: what for entry, what in BUILT_IN.items() if entry.casefold() not in off}

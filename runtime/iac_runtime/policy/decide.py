@@ -27,8 +27,8 @@ from iac_runtime.policy.scope import scope_of
 from iac_runtime.tool import LEVELS, Level, at_most, highest
 
 _READ_ONLY: Final = "read-only"
-_UNKNOWN: Final = "all that this does"
-_PLAIN: Final = "Use the tools of the app that is meant, or name the app in plain words."
+_UNKNOWN: Final = "everything that this does"
+_PLAIN: Final = "Use the tools of that app, or write the app's name literally."
 
 
 def _said(match: Match, does: str) -> str:
@@ -198,7 +198,7 @@ def _blocklist(
 
 def _unblock(found: Blocked) -> str:
     if found.fixed:
-        return "It cannot be taken off the blocklist; do it by hand."
+        return "It cannot be removed from the blocklist; do it by hand."
     return (
         "The user can take it off the blocklist in policy.toml:"
         f' [blocklist] remove = ["{found.entry}"].'
@@ -224,7 +224,7 @@ def _ruled(
     if hidden is not None:
         # Nobody vouches for what they cannot know: it may be the app that they denied.
         what = f"which apps this reaches ({escaped(facts.doubt)})" if facts.doubt else _UNKNOWN
-        reason = f"It cannot be told {what}, and {hidden.source} denies some."
+        reason = f"IAC cannot know {what}, and {hidden.source} denies some."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
     free = asks is None and not (judged.starts and _only_reads(settings))
     if free and facts.vouched is not None and at_most(level, facts.vouched):
@@ -238,7 +238,7 @@ def _ruled(
     if allows is not None:
         return Decision("allow", level, (_said(allows, "allows it"),), allows.source)
     if remembered and _rememberable(facts, judged):
-        return Decision("allow", level, (f"You allowed it always: {remembered}.",), remembered)
+        return Decision("allow", level, (f"You always allow it: {remembered}.",), remembered)
     return _by_preset(facts, judged, policy, settings)
 
 
@@ -270,7 +270,7 @@ def _by_preset(
         opted = Match(app=policy.reads)
         if not (policy.reads and matches(opted, facts, judged.level, loosens=True)):
             whom = escaped(facts.whom) or "What it reaches"
-            reason = f"{whom} is not under reads in policy.toml."
+            reason = f"{whom} is not in reads in policy.toml."
             return Decision(preset.reads, judged.level, (reason,), source)
     decision = Decision(action, judged.level, (), source)
     if action == "ask" and _rememberable(facts, judged):
@@ -308,8 +308,8 @@ def _unasked(facts: CallFacts, decision: Decision) -> Decision:
     """Return a decision to ask as it is where nobody can be asked."""
     if decision.level == "DANGEROUS":
         way = (
-            "The user can run it in a terminal with iac-mcp call, or use a client that asks;"
-            f' a [[rule]] with tool = "{facts.tool}" in policy.toml sets another level.'
+            "The user can run it in a terminal with iac-mcp call, or in a client with prompts."
+            f' A [[rule]] with tool = "{facts.tool}" in policy.toml sets another level.'
         )
     else:
         way = f'The user can allow it in policy.toml: [[allow]] with tool = "{facts.tool}".'

@@ -130,7 +130,7 @@ SAYS: Final[dict[Verb, str]] = {
 
 Action = Literal["allow", "ask", "deny"]
 
-Approver = Literal["client", "dialog", "terminal"]
+Approver = Literal["client", "dialog", "terminal", "page"]
 """A way of asking a person."""
 
 Verdict = Literal["once", "always", "decline", "cancel", "error", "timeout", "unable"]

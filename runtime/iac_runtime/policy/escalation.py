@@ -77,7 +77,7 @@ MANY: Final = 20
 """Items of one list that may be moved at once."""
 
 
-@VALUE_RULES("without-saving", "DANGEROUS", "Changes that are not saved would be lost ({}).")
+@VALUE_RULES("without-saving", "DANGEROUS", "Unsaved changes would be lost ({}).")
 def _no_saving(view: CallView, _context: RuleContext) -> str:
     for row in view.values:
         saving = row.code == "savo" or row.name == "saving"
@@ -86,7 +86,7 @@ def _no_saving(view: CallView, _context: RuleContext) -> str:
     return ""
 
 
-@VALUE_RULES("replacing", "DANGEROUS", "What is there would be replaced ({}).")
+@VALUE_RULES("replacing", "DANGEROUS", "It would replace something ({}).")
 def _replaces(view: CallView, _context: RuleContext) -> str:
     for row in view.values:
         replacing = row.code == "alrp" or re.search("replac|overwrit", row.name)
@@ -158,7 +158,7 @@ def _list_of_many(view: CallView, _context: RuleContext) -> str:
     return str(count) if view.event.writes and count > MANY else ""
 
 
-@VALUE_RULES("any-window", "MODIFY", "It reads what {} shows, which may be a secret.")
+@VALUE_RULES("any-window", "MODIFY", "It reads the windows of {}, which may show secrets.")
 def _any_window(view: CallView, _context: RuleContext) -> str:
     """A password manager is known by its name, or by its bundle id."""
     rows = () if view.event.writes else view.through
@@ -184,7 +184,7 @@ def _destinations(view: CallView) -> list[tuple[Step, ...]]:
     ]
 
 
-@VALUE_RULES("to-trash", "DANGEROUS", "What goes to {} is thrown away.")
+@VALUE_RULES("to-trash", "DANGEROUS", "Anything moved to {} is thrown away.")
 def _to_trash(view: CallView, _context: RuleContext) -> str:
     """A trash or a junk folder by its name in any language of macOS; Finder's `.Trash` too."""
     for steps in _destinations(view):
@@ -196,7 +196,7 @@ def _to_trash(view: CallView, _context: RuleContext) -> str:
     return ""
 
 
-@VALUE_RULES("other-account", "DANGEROUS", "It leaves its account for {}.")
+@VALUE_RULES("other-account", "DANGEROUS", "It moves from its account to {}.")
 def _other_account(view: CallView, _context: RuleContext) -> str:
     destinations = _destinations(view)
     if not destinations:
@@ -220,7 +220,7 @@ def _account(steps: tuple[Step, ...]) -> Iterator[Step]:
 _hidden_answer: Final = _flag("hidden answer", "htxt")
 
 
-@VALUE_RULES("hidden-answer", "DANGEROUS", "It asks for a text, which may be a password ({}).")
+@VALUE_RULES("hidden-answer", "DANGEROUS", "It asks for text, which may be a password ({}).")
 def _asks_for_text(view: CallView, context: RuleContext) -> str:
     """A dialog with a field to type into: what a person enters there goes to the caller."""
     field = any(row.code == "dtxt" for row in view.values)
@@ -231,7 +231,7 @@ def _asks_for_text(view: CallView, context: RuleContext) -> str:
 _NAMES: Final = frozenset({"name", "displayed name", "name extension", "title", "file name"})
 
 
-@VALUE_RULES("executable-name", "DANGEROUS", "A file called {} would run when it is opened.")
+@VALUE_RULES("executable-name", "DANGEROUS", "A file named {} would run when it is opened.")
 def _renames(view: CallView, _context: RuleContext) -> str:
     for row, text in view.texts if view.event.writes else ():
         if row.name not in _NAMES or not row.owner:
@@ -250,7 +250,7 @@ def _renames(view: CallView, _context: RuleContext) -> str:
 _HTTPS: Final = re.compile(r"https://[^\s/?#@\\]+(?:[/?#]\S*)?", re.I)
 
 
-@VALUE_RULES("url-scheme", "DANGEROUS", "{} is no https address.")
+@VALUE_RULES("url-scheme", "DANGEROUS", "{} is not an https address.")
 def _scheme(_view: CallView, context: RuleContext) -> str:
     """A URL that does not lead where it seems to: https, no user before the host, all seen."""
     for url in context.links:
@@ -260,7 +260,7 @@ def _scheme(_view: CallView, context: RuleContext) -> str:
     return ""
 
 
-@VALUE_RULES("url-query", "DANGEROUS", "{} carries a long query.")
+@VALUE_RULES("url-query", "DANGEROUS", "{} has a long query.")
 def _long_query(_view: CallView, context: RuleContext) -> str:
     for url in context.links:
         try:
@@ -278,7 +278,7 @@ _LATER: Final = re.compile(
 )
 
 
-@VALUE_RULES("acts-later", "DANGEROUS", "A new {} acts later, by itself or on others.")
+@VALUE_RULES("acts-later", "DANGEROUS", "A new {} acts later, by itself or on other people.")
 def _later(view: CallView, _context: RuleContext) -> str:
     return view.made if _LATER.search(view.made) else ""
 
@@ -302,7 +302,7 @@ def _carries(view: CallView, row: CallValue, links: Sequence[str]) -> bool:
 
 
 @VALUE_RULES(
-    "from-a-result", "up", "{} stood in an earlier result, and may be a stranger's choice."
+    "from-a-result", "up", "{} comes from an earlier result, and may be a stranger's choice."
 )
 def _tainted(view: CallView, context: RuleContext) -> str:
     if context.taint is None or not view.texts:

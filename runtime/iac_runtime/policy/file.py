@@ -45,18 +45,24 @@ def load_policy(chosen: Path | None = None) -> Policy:
     try:
         text, status = read_bounded(path, MAX_SIZE)
         if status.st_uid not in (os.geteuid(), 0):
-            raise SetupError(f"{path} belongs to another user and is not read; own it.")
+            raise SetupError(
+                f"{path} belongs to another user, so it is not read; make yourself its owner."
+            )
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise SetupError(f"{path} can be written by others and is not read; chmod go-w it.")
+            raise SetupError(
+                f"{path} can be written by other users, so it is not read; run chmod go-w on it."
+            )
     except FileNotFoundError:
         if chosen is not None or path.is_symlink():
-            raise SetupError(f"{path} is not there; make it with: iac-mcp policy edit") from None
+            raise SetupError(
+                f"{path} does not exist; create it with: iac-mcp policy edit"
+            ) from None
         return Policy()
     except IrregularFileError:
-        raise SetupError(f"{path} is no file; put your policy there, or move it away.") from None
+        raise SetupError(f"{path} is not a file; put your policy there, or move it away.") from None
     except TooLargeError:
         raise SetupError(
-            f"{path} is larger than {MAX_SIZE} bytes; no policy is that long."
+            f"{path} is larger than {MAX_SIZE} bytes, which is too long for a policy."
         ) from None
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
@@ -64,7 +70,7 @@ def load_policy(chosen: Path | None = None) -> Policy:
         return parse_policy(text.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
-        raise SetupError(f"{path} line {line}: this is no UTF-8; save it as UTF-8.") from None
+        raise SetupError(f"{path} line {line}: this is not UTF-8; save it as UTF-8.") from None
 
 
 def parse_policy(text: str, name: str = "policy.toml") -> Policy:
@@ -96,7 +102,7 @@ class _Reader(TableReader):
     def number(self, where: Where, value: Any) -> float:
         right = isinstance(value, int | float) and not isinstance(value, bool)
         if not right or not 0 < value < 1e6:
-            self.wrong(where, f"{where[-1]} wants a number above 0 and below 1,000,000.")
+            self.wrong(where, f"{where[-1]} must be a number above 0 and below 1,000,000.")
         return float(value)
 
     def limits(self, where: Where, value: Any) -> dict[str, Any]:
@@ -119,7 +125,7 @@ class _Reader(TableReader):
         found = self.texts(where, value)
         for entry in found:
             if not BUNDLE_GLOB.match(entry):
-                self.wrong(where, f"{quoted(entry)} is no bundle id, as in com.apple.Notes.")
+                self.wrong(where, f"{quoted(entry)} is not a bundle id, such as com.apple.Notes.")
         return found
 
     def removed(self, where: Where, value: Any) -> tuple[str, ...]:
@@ -129,7 +135,7 @@ class _Reader(TableReader):
         entries = self.texts(where, value)
         for entry in entries:
             if entry.casefold() in fixed:
-                self.wrong(where, f"{quoted(entry)} stays on the blocklist; take it out of here.")
+                self.wrong(where, f"{quoted(entry)} must stay on the blocklist; remove it here.")
             if entry.casefold() not in known:
                 near = ", ".join(nearest(entry, BUILT_IN) or sorted(BUILT_IN)[:3])
                 self.wrong(where, f"{quoted(entry)} is not on the blocklist. Nearest: {near}.")
@@ -152,7 +158,7 @@ class _Reader(TableReader):
 
     def argument(self, where: Where, value: Any) -> tuple[tuple[str, Wanted], ...]:
         if not isinstance(value, Mapping) or not value:
-            self.wrong(where, 'argument wants a table, as in { to = "*/Archive" }.')
+            self.wrong(where, 'argument must be a table, such as { to = "*/Archive" }.')
         return tuple(
             (".".join(keys), self._values((*where, *keys), part))
             for keys, part in _leaves(value, ())
@@ -161,7 +167,7 @@ class _Reader(TableReader):
     def matcher(self, where: Where, value: Any, *, count: bool = False) -> Matcher:
         found = self.table(where, value, _RANGE if count else _MATCHER)
         if not found:
-            self.wrong(where, f"{where[-1]} is empty; say what it must be.")
+            self.wrong(where, f"{where[-1]} is empty; give it a value.")
         return Matcher(**found)
 
     def objects(self, where: Where, value: Any) -> Matcher:
@@ -169,20 +175,20 @@ class _Reader(TableReader):
 
     def bound(self, where: Where, value: Any) -> float:
         if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
-            self.wrong(where, f"{where[-1]} wants a number.")
+            self.wrong(where, f"{where[-1]} must be a number.")
         return value
 
     def folders(self, where: Where, value: Any) -> tuple[str, ...]:
         found = self.some(where, value)
         for entry in found:
             if not entry.startswith("/") and entry != "~" and not entry.startswith("~/"):
-                self.wrong(where, f"{quoted(entry)} is no folder; begin it with / or ~/.")
+                self.wrong(where, f"{quoted(entry)} is not a folder; start it with / or ~/.")
         return found
 
     def hours(self, where: Where, value: Any) -> tuple[int, int]:
         found = _HOURS.fullmatch(value) if isinstance(value, str) else None
         if found is None:
-            self.wrong(where, 'hours wants from and to, as in "08:00-18:00".')
+            self.wrong(where, 'hours must be from and to, such as "08:00-18:00".')
         begin, begin_minute, end, end_minute = map(int, found.groups())
         return begin * 60 + begin_minute, end * 60 + end_minute
 
@@ -245,7 +251,7 @@ class _Reader(TableReader):
         """Return the fields of each row of a list of tables, checked to mean some calls only."""
         kind = str(where[0])
         if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
-            self.wrong(where, f"write each {kind} under a line of its own: [[{kind}]]")
+            self.wrong(where, f"write each {kind} under a separate line: [[{kind}]]")
         found: list[dict[str, Any]] = []
         for at, part in enumerate(value):
             spot = (*where, at)
@@ -259,7 +265,7 @@ class _Reader(TableReader):
             if kind in ("deny", "ask") and "only" in row:
                 self.wrong((*spot, "only"), f"only belongs to allow and rule, not to {kind}.")
             if kind == "rule" and "level" not in row:
-                self.wrong(spot, f"the rule sets no level. Known: {', '.join(LEVELS)}.")
+                self.wrong(spot, f"the rule has no level. Known: {', '.join(LEVELS)}.")
             if kind == "allow" and "DANGEROUS" in row.get("level", ()):
                 says = "DANGEROUS calls always require approval; [[rule]] can set another level."
                 self.wrong((*spot, "level"), says)

@@ -119,7 +119,7 @@ def _protected(view: CallView, context: RuleContext) -> str:
     return _placed((*written, *view.landings), context)
 
 
-@FILE_RULES("opens-protected", "DANGEROUS", "{} lies where things start by themselves.")
+@FILE_RULES("opens-protected", "DANGEROUS", "Programs in {} start by themselves.")
 def _opens_protected(view: CallView, context: RuleContext) -> str:
     if not view.event.writes or _changes_files(view):
         return ""
@@ -145,12 +145,12 @@ def _reads_into(view: CallView) -> bool:
     return False
 
 
-@FILE_RULES("reads-protected", "deny", "Tools never read what is in {}.")
+@FILE_RULES("reads-protected", "deny", "Tools never read the contents of {}.")
 def _reads_protected(view: CallView, context: RuleContext) -> str:
     return _placed((path for _, path in view.paths), context) if _reads_into(view) else ""
 
 
-@FILE_RULES("reads-file", "DANGEROUS", "It reads what is in {}.")
+@FILE_RULES("reads-file", "DANGEROUS", "It reads the contents of {}.")
 def _reads_file(view: CallView, _context: RuleContext) -> str:
     found = next((path for _, path in view.paths), "a file that is not known here")
     return found if _reads_into(view) else ""
@@ -163,7 +163,7 @@ def _destinations(view: CallView) -> Iterator[tuple[str, str]]:
             yield row.code, path
 
 
-@FILE_RULES("destination-exists", "DANGEROUS", "{} is there already and would be written over.")
+@FILE_RULES("destination-exists", "DANGEROUS", "{} already exists and would be overwritten.")
 def _exists(view: CallView, context: RuleContext) -> str:
     for _, path in _destinations(view):
         kind = context.files.kind(path)
@@ -184,9 +184,7 @@ def _exists(view: CallView, context: RuleContext) -> str:
 _FILE_CLASS: Final = re.compile(r"\b(file|folder|alias|package|item)$")
 
 
-@FILE_RULES(
-    "program-place", "DANGEROUS", "{} is where programs lie, or it cannot be told where that is."
-)
+@FILE_RULES("program-place", "DANGEROUS", "{} is a folder of programs, or its place is unknown.")
 def _program_place(view: CallView, context: RuleContext) -> str:
     """Where programs and what they go by lie, or a folder of Finder's that has no path here."""
     for row in view.values if view.event.writes else ():
@@ -207,7 +205,7 @@ def _program_place(view: CallView, context: RuleContext) -> str:
 _SAVES: Final = re.compile(r"\b(save|saving|export|archive|store|write|capture|record|render)\b")
 
 
-@FILE_RULES("outside-documents", "DANGEROUS", "{} lies outside your documents.")
+@FILE_RULES("outside-documents", "DANGEROUS", "{} is outside your documents.")
 def _outside_documents(view: CallView, context: RuleContext) -> str:
     saves = _SAVES.search(words_of(view.event.command)) is not None
     for code, path in _destinations(view):
@@ -240,7 +238,7 @@ def _opens(view: CallView, context: RuleContext) -> str:
     return ""
 
 
-@FILE_RULES("top-folder", "DANGEROUS", "{} holds much more than one thing.")
+@FILE_RULES("top-folder", "DANGEROUS", "{} contains much more than one thing.")
 def _top_folder(view: CallView, context: RuleContext) -> str:
     if not _changes_files(view):
         return ""

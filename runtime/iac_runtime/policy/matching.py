@@ -40,7 +40,7 @@ class Matcher(NamedTuple):
 
     @property
     def ranges(self) -> bool:
-        """Whether it wants a number."""
+        """Whether it must be a number."""
         return (self.at_least, self.at_most) != (float("-inf"), float("inf"))
 
 

@@ -90,17 +90,19 @@ def _levels(safe: Action, modify: Action, dangerous: Action) -> Mapping[Level, A
 
 
 PRESETS: Final[Mapping[str, Preset]] = {
-    "read-only": Preset(_levels("allow", "deny", "deny"), "allow", "reads run, nothing else does"),
-    "cautious": Preset(_levels("allow", "ask", "ask"), "allow", "reads run, changes ask"),
+    "read-only": Preset(_levels("allow", "deny", "deny"), "allow", "only reads run"),
+    "cautious": Preset(
+        _levels("allow", "ask", "ask"), "allow", "reads run, changes require approval"
+    ),
     "private": Preset(
         _levels("allow", "ask", "ask"),
         "ask",
-        "changes ask, and so do reads of apps that are not under reads",
+        "changes require approval, and so do reads of apps that are not in reads",
     ),
     "trusted": Preset(
         _levels("allow", "allow", "ask"),
         "allow",
-        "reads and changes run, what cannot be taken back asks",
+        "reads and changes run, DANGEROUS calls require approval",
     ),
 }
 
@@ -262,7 +264,7 @@ def _said(
 def _yes_or_no(source: str, text: str) -> bool:
     word = text.strip().lower()
     if word not in _TRUE | _FALSE:
-        raise SetupError(f"{source} wants 1 or 0, not {quoted(text)}.")
+        raise SetupError(f"{source} must be 1 or 0, not {quoted(text)}.")
     return word in _TRUE
 
 
@@ -272,7 +274,9 @@ def _rate(source: str, text: str) -> float:
     except ValueError:
         rate = math.nan
     if not (math.isfinite(rate) and rate > 0):
-        raise SetupError(f"{source} wants a number above 0 (writes a second), not {quoted(text)}.")
+        raise SetupError(
+            f"{source} must be a number above 0 (writes per second), not {quoted(text)}."
+        )
     return rate
 
 
@@ -287,7 +291,7 @@ def _blocklist(flags: Flags, environ: Mapping[str, str], policy: Policy) -> list
         for entry in filter(None, re.split(r"[,;\s]+", text)):
             if not BUNDLE_GLOB.match(entry):
                 raise SetupError(
-                    f"{source} wants bundle ids with commas between, not {quoted(entry)}."
+                    f"{source} must be bundle ids separated by commas, not {quoted(entry)}."
                 )
             found.append(PolicySetting(entry, source))
     where = policy.where("blocklist") or _FILE

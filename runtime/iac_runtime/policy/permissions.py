@@ -48,16 +48,18 @@ if TYPE_CHECKING:
     from iac_runtime.policy.approvals import ApprovalStore
 
 _TOO_MANY: Final = (
-    "Too many questions of {} were declined or left alone: none is asked for {} more."
+    "Too many approval prompts of {} were declined or ignored: none appears for {} more."
 )
 _FINAL: Final = "Do not call again; ask the user what they want instead."
-_UNANSWERED: Final = "Nobody said no. Tell the user that you will ask, then call again."
-_NO: Final = "You said no; nothing was sent."
-_SILENT: Final = "Nobody answered; nothing was sent."
+_UNANSWERED: Final = "Nobody declined. Tell the user that an approval prompt will appear, then"
+" call again."
+_NO: Final = "You declined; nothing was sent."
+_SILENT: Final = "There was no answer; nothing was sent."
 _WAYS: Final[Mapping[Approver, str]] = {
     "client": "the client",
     "dialog": "the dialog",
     "terminal": "the terminal",
+    "page": "the page",
 }
 _CAME: Final[Mapping[Verdict, str]] = {
     "cancel": "closed the question",
@@ -65,8 +67,8 @@ _CAME: Final[Mapping[Verdict, str]] = {
     "timeout": "had no answer in time",
     "unable": "cannot ask",
 }
-_CHANGING: Final = "What the call names kept changing while it was asked about; nothing was sent."
-_LOOK: Final = "Look at it again, then call again."
+_CHANGING: Final = "The objects of the call kept changing during approval; nothing was sent."
+_LOOK: Final = "Look at the object again, then call again."
 
 ROUNDS: Final = 3
 """Times that a person says yes to one call, where what it names changes meanwhile."""
@@ -340,12 +342,12 @@ def _next(facts: CallFacts) -> Approver | None:
 
 def _unanswered(decision: Decision, story: Story) -> Decision:
     came = (f"{_WAYS[way]} {_CAME[said]}" for way, said in dict(story.asked).items() if said)
-    reason = f"Nobody could be asked: {', '.join(came)}."
+    reason = f"No approval prompt was available: {', '.join(came)}."
     return _refused(decision, reason, "no answer", _UNANSWERED, "UNANSWERED", _SILENT)
 
 
 def _said_no(decision: Decision) -> Decision:
-    return _refused(decision, "The user said no.", "the user", person=_NO)
+    return _refused(decision, "The user declined.", "the user", person=_NO)
 
 
 def _refused(

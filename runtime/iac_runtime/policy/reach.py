@@ -189,7 +189,7 @@ def _worked(view: CallView, effect: Effect, identify: Identify) -> Iterator[Effe
 def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
     """Yield that anything may be reached by code that is run, or by an address that is opened."""
     if effect.verb == "run" and effect.level == "DANGEROUS":
-        yield Effect("unknown", level=effect.level, doubt="what it runs can reach any app")
+        yield Effect("unknown", level=effect.level, doubt="the code can reach any app")
     elif effect.verb == "open" and event.kind == "addition":
         doubt = "it opens with whatever app claims it"
         yield Effect("unknown", level=effect.level, doubt=doubt, given=())

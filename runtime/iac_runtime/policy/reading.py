@@ -33,7 +33,7 @@ class TableReader:
     def table(self, where: Where, value: Any, keys: "Keys") -> dict[str, Any]:
         """Return what a table says, by the field that each of its keys is for."""
         if not isinstance(value, Mapping):
-            self.wrong(where, f"{where[-1]} wants a table.")
+            self.wrong(where, f"{where[-1]} must be a table.")
         for key in value:
             if key not in keys:
                 hint = near_text(key, sorted(keys))
@@ -55,27 +55,27 @@ class TableReader:
     def switch(self, where: Where, value: Any) -> bool:
         """Return true or false."""
         if not isinstance(value, bool):
-            self.wrong(where, f"{where[-1]} wants true or false.")
+            self.wrong(where, f"{where[-1]} must be true or false.")
         return value
 
     def sentence(self, where: Where, value: Any) -> str:
         """Return a text as one line."""
         if not isinstance(value, str):
-            self.wrong(where, f"{where[-1]} wants a text.")
+            self.wrong(where, f"{where[-1]} must be a text.")
         return " ".join(value.split())
 
     def texts(self, where: Where, value: Any) -> tuple[str, ...]:
         """Return a text or a list of texts as a tuple."""
         found = [value] if isinstance(value, str) else value
         if not isinstance(found, list) or not all(isinstance(x, str) and x for x in found):
-            self.wrong(where, f"{where[-1]} wants a text, or a list of texts.")
+            self.wrong(where, f"{where[-1]} must be a text or a list of texts.")
         return tuple(found)
 
     def some(self, where: Where, value: Any) -> tuple[str, ...]:
         """Return a text or a list of texts; a rule of none would speak of every call."""
         found = self.texts(where, value)
         if not found:
-            self.wrong(where, f"{where[-1]} is empty; give a text, or leave it out.")
+            self.wrong(where, f"{where[-1]} is empty; give it a text, or leave it out.")
         return found
 
 

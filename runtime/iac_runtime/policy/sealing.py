@@ -42,7 +42,7 @@ def load_key(folder: Path) -> bytes:
 
 def _read_key(path: Path) -> bytes:
     if private_file(path).st_size != _KEY_SIZE:
-        raise SetupError(f"{path} is damaged; remove it, and answer remembered questions again.")
+        raise SetupError(f"{path} is damaged; remove it, and give your approvals again.")
     try:
         return read_bounded(path, _KEY_SIZE, follow=False)[0]
     except OSError as error:

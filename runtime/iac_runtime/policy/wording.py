@@ -77,7 +77,7 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
             told = f"run a plan: {counted(facts.parts)}:"
     before = line(f"{facts.client or 'A program'} wants to {told}{'' if told[-1] == ':' else '.'}")
     changed = facts.story.changed
-    before += line(*(["It has changed since you were asked:", *changed] if changed else ()))
+    before += line(*(["It has changed since the last prompt:", *changed] if changed else ()))
     given = "" if facts.parts else _given(facts, found, VALUE_LIMIT * times)
     after = [_cut(given, 2 * _LINE * times)] if given else []
     goes = ", ".join(_destinations(facts))
@@ -85,8 +85,8 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
     if facts.event is None and facts.line and not facts.parts:
         after += line(f"It runs: {facts.line.partition(': ')[0] if found else facts.line}")
     reasons = [_RULE.sub("", reason).rstrip(".") + "." for reason in decision.reasons]
-    usual = f"{decision.level} calls are asked about by {decision.source}."
-    after += line("Asked because:", *(reasons or [usual]))
+    usual = f"{decision.level} calls require approval ({decision.source})."
+    after += line("Reason:", *(reasons or [usual]))
     after += line("Can it be undone?", undo_of(facts, decision.level).says)
     if decision.offers_always:
         after += line(f'"{ALWAYS}" would cover: {decision.scope}.')
@@ -164,13 +164,13 @@ def _given(facts: CallFacts, found: Mapping[str, str], most: int) -> str:
             given.append((name, value))
         elif name == "target" and isinstance(event.direct, str | int | float):
             given.append(("", value))
-    between = " to " if sets else ": "
+    between = " to " if sets else " = "
     rows = (
         (f"{escaped(name)}{between}" if name else "") + _value(value, found, most)
         for name, value in given
     )
     said = "; ".join(rows)
-    return said and f"{'It sets' if sets else 'With'} {said}."
+    return said and f"{'It sets' if sets else 'Arguments:'} {said}."
 
 
 def _others(facts: CallFacts) -> float:
@@ -261,7 +261,7 @@ def differences(before: tuple[Shown, ...], now: tuple[Shown, ...]) -> tuple[str,
         for name in dict.fromkeys([*was, *new])
         if was.get(name) != new.get(name)
     )
-    return tuple(found) or ("More of it has changed than is shown here.",)
+    return tuple(found) or ("More has changed than is shown here.",)
 
 
 def shown(value: Any, limit: int = VALUE_LIMIT) -> str:

@@ -112,7 +112,7 @@ class Index:
             if self._opened is None:
                 others = (added_app("", OWN_TOOLS.values(), "known"), *self._beside())
                 self._opened = _Opened(self._catalogue, others)
-            found = None if app is None else self._catalogue.find_app(app)
+            found = None if app is None else self._catalogue.meant_app(app)
             only = None if app is None else found.key if found else ""
             return self._opened.find(query, only, level, limit)
 

@@ -74,8 +74,8 @@ _ACTS: Final = 0.3
 
 _LIKELY: Final = 3
 _ACT: Final = 0.2
-_ACT_NAMED: Final = 0.4
-_THING: Final = 0.15
+_ACT_NAMED: Final = 0.3
+_THING: Final = 0.1
 """What it is worth to be the operation, to have the act, the thing in the name that a request as a
 whole is likely to mean."""
 
@@ -302,8 +302,9 @@ def _match(
     score = sum(weights[place] * value for place, value in got.items()) / (sum(weights) or 1.0)
     if marked is not None:
         score *= 1.0 if marked & got.keys() else _UNMARKED
+        own = map(stem, row.name.split("_"))
         if action in marked and any(
-            place == action for o in name for place, _ in options.get(o, ())
+            place == action for one in own for place, _ in options.get(one, ())
         ):
             score += _GESTURE
         acts = 0.0

@@ -230,7 +230,7 @@ class _Request:
                 message = None
         self._owner.forget(id_)
         if message is None:
-            gone = {"requestId": id_, "reason": "The question is no longer open."}
+            gone = {"requestId": id_, "reason": "The approval prompt is no longer open."}
             self._owner.write(notification("notifications/cancelled", gone))
             return "timeout" if time.monotonic() - begun >= seconds else "error"
         return read_elicited(message)

@@ -20,6 +20,7 @@ from iac_base.errors import (
     IacError,
     InvalidParameterError,
     NextCall,
+    SetupError,
     ToolError,
     UnknownToolError,
     quoted,
@@ -29,6 +30,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused, ToolImage
 from iac_runtime.gate.results import clean, structured
 from iac_runtime.policy.effects import Approver, Verdict
+from iac_runtime.policy.page import ask_page, page_at_hand
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,
@@ -63,6 +65,8 @@ Method = Callable[[Mapping[str, Any], Peer, Cancellation], Result]
 def requester(peer: Peer) -> Requester:
     """Return who sent a request, and by what ways a person can be asked there, in order."""
     able: dict[Approver, bool] = {"client": peer.declared, "dialog": dialog_at_hand()}
+    if page_at_hand():
+        able["page"] = True
     return Requester(
         peer.name,
         tuple(way for way, is_able in able.items() if is_able),
@@ -162,7 +166,7 @@ def through_door(call: Call) -> Call:
         )
     if "calls" in given and "arguments" in given:
         raise InvalidParameterError(
-            "There are arguments and calls.", "Give calls alone: a list of arguments."
+            "There are both arguments and calls.", "Give only calls: a list of arguments."
         )
     calls = tuple(given.get("calls", ()))
     return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
@@ -239,8 +243,18 @@ class CallMethod:
             # Heavy, and most calls search nothing.
             from iac_runtime.serve.pages import ToolSearch
 
-            self._search = ToolSearch(self._catalogue, read_only=self._gate.read_only)
+            read_only = self._gate.read_only
+            self._search = ToolSearch(self._catalogue, read_only=read_only, needs=self._needs)
         return self._search.find(arguments)
+
+    def _needs(self, name: str, example: Mapping[str, Any]) -> Level | None:
+        """Return the level of a generated tool's example; planning others may look at a screen."""
+        if name not in self._catalogue().tools:
+            return None
+        try:
+            return self._gate.judge(self._gate.plan(Call(name, example)), Requester())[1].level
+        except (ToolError, SetupError):
+            return None
 
 
 def _through_gate(
@@ -276,6 +290,8 @@ def _through_gate(
 
 
 def _asked(asks: Asks, peer: Peer, cancel: Cancellation) -> Verdict:
+    if asks.way == "page":
+        return ask_page(asks.question, cancel)
     if asks.way != "client":
         return ask_dialog(asks.question)
     found = peer.elicit(form(asks.question), cancel, THINKING)

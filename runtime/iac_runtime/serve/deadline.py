@@ -109,12 +109,12 @@ class Deadline:
         """Return what to say of an error: of one that is due to the end that was made, another."""
         if not self._over or error.type != "USER_CANCELLED":
             return error
-        said = f"The call was not over after {self._patience:g} seconds, and was ended."
+        said = f"The call did not finish in {self._patience:g} seconds, and was stopped."
         way = "Ask for less: a limit, a filter, fewer properties, or one object."
         if error.suggestion == OUTCOME_UNKNOWN:
             way = OUTCOME_UNKNOWN
         elif not error.suggestion:
-            way = "Nothing was sent, for the app was busy. Call again when other calls have ended."
+            way = "Nothing was sent, because the app was busy. Call again a little later."
         return ToolError(
             "TIMEOUT",
             said,

@@ -36,8 +36,8 @@ GRACE: Final = 0.45
 INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
 
 PLANS: Final = (
-    "For steps that depend on each other, or many objects, run_plan takes a short program over the"
-    " tools, asks the user once with all that it would change, and answers with the result alone.\n"
+    "For steps that depend on each other, or many objects, use run_plan: a short program over the"
+    " tools. The user approves it once, with everything it would change, and you get its result.\n"
 )
 """What is said besides where plans are listed and can run."""
 

@@ -100,7 +100,7 @@ def _patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[str]:
             patterns.append(f"{word}_*")
         elif searching:
             raise SetupError(
-                f"There are no tools of {word}. {near_text(word, sorted(keys))}".strip()
+                f"There are no tools for {word}. {near_text(word, sorted(keys))}".strip()
             )
         elif any(
             fnmatchcase(name, word) for tool_folder in tool_folders for name in tool_folder.tools

@@ -122,7 +122,7 @@ def _through_gate(gate: Gate, client: str, tool: str, given: Mapping[str, Any]) 
     if not outcome.requires_prompt:
         raise outcome.error
     raise CallRefusedError(
-        "This needs approval, and a resource cannot ask.",
+        "This requires approval, and a resource cannot show a prompt.",
         f"Call the tool {tool} with {json.dumps(given)} instead.",
         app=outcome.app,
         command=tool,

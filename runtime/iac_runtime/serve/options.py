@@ -31,32 +31,32 @@ class Option(NamedTuple):
 
 
 SERVE_OPTIONS: Final = (
-    Option("--tools", "values", "A folder of generated tools to look in first.", "FOLDER"),
+    Option("--tools", "values", "A folder of generated tools that comes first.", "FOLDER"),
     Option(
         "--expose",
         "value",
-        "What is listed: search (a few tools that find and call the rest), all, or patterns of "
-        "names such as 'mail_*,safari'.",
+        "The tools to list: search (a few tools that find and call the rest), all, or patterns "
+        "such as 'mail_*,safari'.",
         "WHAT",
     ),
     Option("--toolset", "value", "List the tools of one app or toolset.", "NAME"),
-    Option("--pin", "value", "Apps whose tools are listed beside search: notes,finder.", "APPS"),
-    Option("--read-only", "flag", "Only tools that never change anything."),
+    Option("--pin", "value", "Apps whose tools are listed in addition: notes,finder.", "APPS"),
+    Option("--read-only", "flag", "Use only tools that never change anything."),
     Option("--policy", "value", "The policy file to use instead of your own.", "FILE"),
-    Option("--allow", "value", "The highest level that runs unasked (SAFE).", "LEVEL"),
-    Option("--launch", "values", "An app that reading may start.", "APP"),
-    Option("--rate-limit", "value", "Writes a second (10).", "NUMBER"),
+    Option("--allow", "value", "The highest level that runs without approval (SAFE).", "LEVEL"),
+    Option("--launch", "values", "An app that a read may start.", "APP"),
+    Option("--rate-limit", "value", "Writes per second (10).", "NUMBER"),
     Option("--blocklist", "values", "Bundle ids of more apps that no tool may write to.", "IDS"),
-    Option("--server", "value", "What this server is called in rules of the policy.", "NAME"),
-    Option("--timeout", "value", "Seconds for one call (30).", "SECONDS"),
+    Option("--server", "value", "This server's name in rules of the policy.", "NAME"),
+    Option("--timeout", "value", "Seconds per call (30).", "SECONDS"),
     Option(
         "--simulate",
         "maybe",
-        "Use simulated apps; STATE is a file that keeps their state.",
+        "Use simulated apps; STATE is a file for their state.",
         "[STATE]",
     ),
-    Option("--log-file", "value", "Write the log to a file as well.", "FILE"),
-    Option("--verbose", "flag", "Say more on standard error."),
+    Option("--log-file", "value", "Also write the log to a file.", "FILE"),
+    Option("--verbose", "flag", "Show more detail on standard error."),
 )
 
 CALL_OPTIONS: Final = tuple(

@@ -22,6 +22,7 @@ from iac_runtime.tools.own import (
     OWN_TOOLS,
     TOOLSETS,
     added_tools,
+    offered,
     toolset_tools,
 )
 from iac_runtime.tools.shape import Tool
@@ -34,19 +35,29 @@ class ToolSearch:
     Args:
         catalogue: Returns the tools as they are now.
         read_only: Leave out what can change something.
+        needs: Says the level that a call of a tool needs with all that raises it, None where it
+            cannot be told; without it the tables alone say.
     """
 
-    def __init__(self, catalogue: Callable[[], Catalogue], *, read_only: bool) -> None:
+    def __init__(
+        self,
+        catalogue: Callable[[], Catalogue],
+        *,
+        read_only: bool,
+        needs: Callable[[str, Mapping[str, Any]], Level | None] | None = None,
+    ) -> None:
+        self._needs = needs or (lambda _name, _example: None)
         self._catalogue = catalogue
         self._read_only = read_only
         self._made: tuple[Catalogue, Index] | None = None
 
     def find(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the pages of what fits best, and further tools by app.
+        """Return the pages of what fits best, a kept script that does it, and further tools.
 
-        `{"tools": [{name, purpose, level, call_with, schema, example}], "more": {app: {name:
-        a few words}}}`, about `_TOKENS` in all: of pages, the first is always whole. A query that
-        is a tool's name gets its page.
+        `{"tools": [{name, purpose, level, call_with, schema, example}], "scripts": [{saved,
+        purpose, apps, level, call_with, call}], "more": {app: {name: a few words}}}`, about
+        `_TOKENS` in all: of pages, the first is always whole. A query that is a tool's name gets
+        its page.
 
         Raises:
             ToolError: An argument is wrong.
@@ -75,10 +86,13 @@ class ToolSearch:
                 break
             pages.append(row)
         answer: dict[str, Any] = {"tools": pages}
+        scripts = offered(given["query"], app or "", catalogue)
+        if scripts := [row for row in scripts if at_most(row["level"], level or "DANGEROUS")]:
+            answer["scripts"] = scripts
         room = _TOKENS - _FOR_A_NOTE - tokens([answer])
         if more := _named(catalogue, hits[len(pages) :], room, LIMIT - len(pages)):
             answer["more"] = more
-        if note := _note(catalogue, app, found=bool(hits), more=bool(more)):
+        if note := _note(catalogue, app, found=bool(hits or scripts), more=bool(more)):
             answer["note"] = note
         return answer
 
@@ -90,7 +104,10 @@ class ToolSearch:
 
     def _row(self, page: Page, hit: SearchHit) -> dict[str, Any]:
         level, others = _needed(self._catalogue(), page)
-        reach = page.level if page.level == page.ceiling else f"{page.level} to {page.ceiling}"
+        if (raised := self._needs(page.tool, page.example)) not in (None, level):
+            level, others = raised, ""
+        most = page.ceiling if at_most(level, page.ceiling) else level
+        reach = page.level if page.level == most else f"{page.level} to {most}"
         row = {
             "name": page.tool,
             "purpose": page.purpose,
@@ -162,7 +179,7 @@ def _needed(catalogue: Catalogue, page: Page) -> tuple[Level, str]:
     except ToolError:
         level = page.ceiling
     if level == page.ceiling:
-        return level, f"Other arguments may do with {DOORS[page.level]}; it says so if not."
+        return level, f"Other arguments may work with {DOORS[page.level]}; if not, it says so."
     spec, tables = operation.spec, operation.tables
     rows: list[tuple[str, Level]] = []
     if spec.op == "set":
@@ -184,12 +201,12 @@ _SHOWN: Final = 8
 
 def _note(catalogue: Catalogue, app: str | None, *, found: bool, more: bool) -> str:
     """Return what is to be said beside the tools that were found; empty where nothing is."""
-    if app is not None and catalogue.find_app(app) is None:
+    if app is not None and catalogue.meant_app(app) is None:
         others = " These work with any app." if found else ""
-        return f"There are no tools of {quoted(app)}; list_apps names the apps there are.{others}"
+        return f"There are no tools for {quoted(app)}; list_apps names the apps there are.{others}"
     if more:
-        return "For the page of a tool of `more`, ask find_tools for its name."
-    return "" if found else "Nothing fits; say it in other words, or look at list_apps."
+        return "To see the page of a tool in `more`, ask find_tools for its name."
+    return "" if found else "No tool matches; use other words, or look at list_apps."
 
 
 def beside() -> Iterator[IndexedApp]:
@@ -248,7 +265,7 @@ def model_text(tables: Tables) -> str:
     """Return the classes of an app, with properties and elements, its records and enumerations."""
     parts = [_HEAD.format(name=tables.app.name, id=tables.app.id)]
     if not tables.classes:
-        parts.append("It has no objects: its tools are commands.\n")
+        parts.append("This app has no objects: its tools are commands.\n")
     terms = sorted(tables.classes, key=lambda term: (term != APPLICATION, term))
     parts += ["\n".join(_class(term, tables)) + "\n" for term in terms]
     for term, row in tables.records.items():

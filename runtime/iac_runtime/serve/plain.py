@@ -36,13 +36,13 @@ def fault(message: Mapping[str, Any], line: bytes) -> ProtocolError | None:
         return None
     id_, params = message["id"], message.get("params")
     if message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
-        return ProtocolError(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
+        return ProtocolError(INVALID_REQUEST, "This is not a JSON-RPC 2.0 request.")
     if isinstance(id_, float):
-        return ProtocolError(INVALID_REQUEST, "The id of a request is a text or a whole number.")
+        return ProtocolError(INVALID_REQUEST, "The id of a request must be a text or an integer.")
     if params is not None and not isinstance(params, dict):
-        return ProtocolError(INVALID_PARAMS, "The parameters of a request are one object.")
+        return ProtocolError(INVALID_PARAMS, "The parameters of a request must be one object.")
     if b"\\ud" in line.lower() and not _is_unicode(message):
-        return ProtocolError(INVALID_REQUEST, "Half a character stands in the request.")
+        return ProtocolError(INVALID_REQUEST, "The request contains half a character.")
     return None
 
 

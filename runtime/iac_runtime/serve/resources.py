@@ -128,7 +128,7 @@ def _address(kind: Kind, name: str, offset: int = 0) -> Address:
 def _offset(said: list[str]) -> int:
     if len(said) == 1 and said[0].isascii() and said[0].isdigit() and len(said[0]) < 16:
         return int(said[0])
-    raise InvalidParameterError(f"offset: {quoted(said[-1])} is no number from 0 on.")
+    raise InvalidParameterError(f"offset: {quoted(said[-1])} is not a number from 0 up.")
 
 
 def _unknown(uri: str) -> InvalidParameterError:
@@ -169,7 +169,7 @@ def guide_text(app: str) -> str:
     guide = import_module(_GUIDES).skill_of(app)
     if guide is None:
         way = f"get_app_dictionary shows the terms of any app. {near_text(app, guide_names())}"
-        raise ToolError("NOT_FOUND", f"There is no guide of {quoted(app)}.", way)
+        raise ToolError("NOT_FOUND", f"There is no guide for {quoted(app)}.", way)
     return f"# {guide.title}\n\n{guide.text.strip()}\n"
 
 
@@ -189,7 +189,7 @@ def _model(address: Address, sources: Sources) -> tuple[str, str]:
     app = catalogue.find_app(address.name)
     if app is None:
         near = near_text(address.name, sorted(catalogue.apps))
-        raise InvalidParameterError(f"There are no tools of {quoted(address.name)}.", near)
+        raise InvalidParameterError(f"There are no tools for {quoted(address.name)}.", near)
     return model_text(catalogue.tables(app)), ""
 
 

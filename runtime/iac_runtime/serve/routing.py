@@ -108,7 +108,7 @@ class Router:
             if self._opened.get("protocolVersion") == BATCHED_VERSION and isinstance(part, dict):
                 self._take(part, to_json(part))
             elif isinstance(part, dict) and is_request(part):
-                text = "This version of the protocol has no lists of messages."
+                text = "This version of the protocol does not allow batches."
                 self._write(failure(part["id"], text, INVALID_REQUEST))
 
     def _take(self, message: dict[str, Any], line: bytes) -> None:

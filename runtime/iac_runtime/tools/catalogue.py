@@ -47,7 +47,7 @@ def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
         SetupError: No folder is given, or a catalogue is missing or damaged.
     """
     if not folders:
-        raise SetupError("There are no tools yet; make them with: iac-gen build")
+        raise SetupError("There are no tools yet; build them with: iac-gen build")
     tool_folders: list[ToolFolder] = []
     seen: set[str] = set()
     for folder in folders:
@@ -176,6 +176,15 @@ class Catalogue:
             if wanted in (fold(app.key), fold(app.name), fold(app.id)):
                 return app
         return None
+
+    def meant_app(self, name: str) -> AppRow | None:
+        """Return the app that somebody means: also by a part of its name that no other app has."""
+        found = self.find_app(name)
+        said = set(name.casefold().split())
+        if found is not None or not said:
+            return found
+        some = [app for app in self.apps.values() if said <= set(app.name.casefold().split())]
+        return some[0] if len(some) == 1 else None
 
     def listing(self) -> list[dict[str, Any]]:
         """Return the finished entries of tools/list, in the order of their names.

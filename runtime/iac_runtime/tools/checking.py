@@ -38,7 +38,7 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
         InvalidParameterError: They do not fit; the message names the argument and the nearest word.
     """
     if not isinstance(arguments, Mapping):
-        raise InvalidParameterError("The arguments must be one object.")
+        raise InvalidParameterError("Give the arguments as one object.")
     _bounded(arguments)
     rows: Mapping[str, _Schema] = schema.get("properties", {})
     required = schema.get("required", ())
@@ -47,9 +47,9 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
         key = name if name in rows else _like(str(name), rows)
         if key is None and str(name).lower() in _MODIFIERS:
             raise InvalidParameterError(
-                f"{quoted(str(name))} is not sent: no dictionary says whether the app heeds it, and"
-                " one that does not answers as if it were not there.",
-                "Leave it out, and compare the texts that come back; or run a script with it.",
+                f"{quoted(str(name))} is not sent: no dictionary says whether the app follows it,"
+                " and an app that does not ignores it silently.",
+                "Leave it out, and compare the texts in the answer; or use it in a script.",
             )
         if key is None:
             # What people say for it, where that can be one thing only.
@@ -103,8 +103,8 @@ def taken(value: Any, where: str = "arguments", depth: int = 0) -> Any:
             return value.decode()
         except UnicodeDecodeError:
             raise InvalidParameterError(
-                f"{where}: these bytes are no text, and JavaScript for Automation has no form for"
-                " others.",
+                f"{where}: these bytes are not text, and JavaScript for Automation accepts only"
+                " text.",
                 "Write them to a file and give its path.",
             ) from None
     if isinstance(value, Mapping):
@@ -157,18 +157,18 @@ def _bounded_text(text: str, where: str) -> None:
         )
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         raise InvalidParameterError(
-            f"{_place(where)}: half a character (a lone surrogate) stands in the text.",
+            f"{_place(where)}: the text contains half a character (a lone surrogate).",
             "Send it as UTF-8.",
         )
 
 
 def _bounded_number(value: float, where: str) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidParameterError(f"{_place(where)} is no finite number.")
+        raise InvalidParameterError(f"{_place(where)} is not a finite number.")
     if abs(value) > MAX_EXACT and not isinstance(value, float):
         raise InvalidParameterError(
-            f"{_place(where)}: the number is beyond what JavaScript holds exactly (2^53).",
-            "Give it as a text, if the app takes one.",
+            f"{_place(where)}: the number is too large for JavaScript (2^53).",
+            "Give it as text, if the app accepts text.",
         )
 
 
@@ -286,11 +286,11 @@ def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
             f"{where}: {shown} is not allowed.", said=str(value), known=wanted
         )
     if problem.validator == "type":
-        raise InvalidParameterError(f"{where} wants {_type_name(wanted)}, not {shown}.")
+        raise InvalidParameterError(f"{where} must be {_type_name(wanted)}, not {shown}.")
     if problem.validator == "anyOf":
         names = [_type_name(part.get("type")) for part in wanted if part.get("type")]
         raise InvalidParameterError(
-            f"{where} wants {' or '.join(dict.fromkeys(names))}, not {shown}."
+            f"{where} must be {' or '.join(dict.fromkeys(names))}, not {shown}."
         )
     if problem.validator == "additionalProperties" and isinstance(value, Mapping):
         known = list(problem.schema.get("properties", ()))

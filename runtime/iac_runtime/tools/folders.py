@@ -22,9 +22,14 @@ def check_own(folder: Path) -> None:
     """
     status = folder.stat()
     if status.st_uid != os.geteuid():
-        raise SetupError(f"{folder} belongs to another user and is not read; remove it or own it.")
+        raise SetupError(
+            f"{folder} belongs to another user, so it is not read; remove it, or"
+            f" make yourself its owner."
+        )
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise SetupError(f"{folder} can be written by others and is not read; chmod go-w it.")
+        raise SetupError(
+            f"{folder} can be written by other users, so it is not read; run chmod go-w on it."
+        )
 
 
 def shipped_folder() -> Path | None:
@@ -62,8 +67,8 @@ def tool_folders(chosen: Sequence[Path] = ()) -> list[Path]:
     for folder in chosen:
         if not (folder / "catalogue.json").is_file():
             raise SetupError(
-                f"{folder} holds no tools (no catalogue.json); "
-                f"make them with: iac-gen build --output {folder}"
+                f"{folder} has no tools (no catalogue.json); "
+                f"build them with: iac-gen build --output {folder}"
             )
     found = [*chosen]
     own = _own_tools()

@@ -27,7 +27,7 @@ DOORS: Final[Mapping[Level, str]] = {
 
 _APP: Final = {
     "type": "string",
-    "description": "The app: its key, name or bundle id, as list_apps gives them.",
+    "description": "The app: its key, name or bundle id, as in list_apps.",
 }
 
 
@@ -60,7 +60,7 @@ def _by_name(*tools: Tool) -> Mapping[str, Tool]:
 OWN_TOOLS: Final = _by_name(
     _app_tool(
         "app_activate",
-        "Bring an app to the front; it is started if need be.",
+        "Bring an app to the front, and start it if necessary.",
         ceiling="MODIFY",
     ),
     _app_tool("app_launch", "Start an app without opening a document.", "MODIFY"),
@@ -78,11 +78,11 @@ OWN_TOOLS: Final = _by_name(
     ),
     Tool(
         "read_more",
-        "Read on in a result that was too large for one answer.",
+        "Read more of a result that was too large for one answer.",
         _schema(
             {
-                "result": {"type": "string", "description": "The id that the note named."},
-                "offset": {"type": "integer", "minimum": 0, "description": "Where to read on."},
+                "result": {"type": "string", "description": "The id from the note."},
+                "offset": {"type": "integer", "minimum": 0, "description": "Where to continue."},
             },
             "result",
             "offset",
@@ -113,14 +113,14 @@ OWN_TOOLS: Final = _by_name(
     ),
     Tool(
         "outcome",
-        "Look again what came of a write, by the number in its outcome.",
+        "Check the outcome of a change again, by the number in its outcome.",
         _schema({"call": {"type": "integer", "minimum": 1}}, "call"),
         later("iac_runtime.gate.undoing:plan_outcome"),
         example={"call": 12},
     ),
     Tool(
         "history",
-        "Show what was changed in the last week, and whether undo_call can take it back.",
+        "Show the changes of the last week, and whether undo_call can undo them.",
         _schema(
             {
                 "call": {"type": "integer", "minimum": 1},
@@ -132,14 +132,14 @@ OWN_TOOLS: Final = _by_name(
     ),
     Tool(
         "restore_point",
-        "Name this moment, so that undo_call can take back all that is changed after it.",
+        "Name this moment, so that undo_call can undo everything after it.",
         _schema({"name": {"type": "string", "minLength": 1, "maxLength": 100}}, "name"),
         later("iac_runtime.gate.undoing:plan_restore_point"),
         example={"name": "before the clean-up"},
     ),
     Tool(
         "audit_tail",
-        "Show what the servers of this user were last asked to do, and what came of it.",
+        "Show the latest calls of this user's servers, and their results.",
         _schema({}),
         later("iac_runtime.gate.planning:plan_audit_tail"),
         large=True,
@@ -153,13 +153,13 @@ STARTERS: Final = ("app_activate", "app_launch")
 _CALL: Final = _schema(
     {
         "name": {"type": "string", "description": "The tool, as find_tools names it."},
-        "arguments": {"type": "object", "description": "As its schema says."},
+        "arguments": {"type": "object", "description": "As in its schema."},
         "calls": {
             "type": "array",
             "items": {"type": "object"},
             "minItems": 1,
             "maxItems": 50,
-            "description": "In place of arguments, those of up to 50 calls: asked about as one.",
+            "description": "Instead of arguments: those of up to 50 calls, approved together.",
         },
     },
     "name",
@@ -178,9 +178,9 @@ def _door(level: Level, purpose: str, tool: str, arguments: dict[str, Any]) -> T
 META_TOOLS: Final = _by_name(
     Tool(
         "find_tools",
-        "Find tools for Mac apps (Mail, Notes, Finder, Calendar, Safari, Music, ...), for any "
-        "app's windows and menus and for scripts, by what you want to do, in plain words. "
-        "Gives the pages of what fits best (exact schema, an example, which tool calls it), "
+        "Find tools by what you want to do, in plain words. There are tools for Mac apps (Mail, "
+        "Notes, Finder, Calendar, Safari, Music, ...), any app's windows and menus, and scripts. "
+        "Gives the pages of the best matches (exact schema, an example, which tool calls it), "
         "and the names of more. Start here.",
         _schema(
             {
@@ -192,7 +192,7 @@ META_TOOLS: Final = _by_name(
                 "level": {
                     "type": "string",
                     "enum": [*LEVELS],
-                    "description": "Only tools that need at most this.",
+                    "description": "Only tools up to this level.",
                 },
                 "limit": {"type": "integer", "minimum": 1, "maximum": 50},
             },
@@ -217,6 +217,14 @@ META_TOOLS: Final = _by_name(
     ),
 )
 """Tools of the surface `search`, which it answers itself: they find and call the others."""
+
+
+def offered(query: str, app: str, catalogue: Any) -> list[dict[str, Any]]:
+    """Return what toolsets offer for a request beside tools, each with the call that does it."""
+    places = (getattr(import_module(module), "OFFERS", "") for module in TOOLSETS.values())
+    finders = (place.partition(":") for place in places if place)
+    found = (getattr(import_module(module), name) for module, _, name in finders)
+    return [row for offers in found for row in offers(query, app, catalogue)]
 
 
 def toolset_tools(names: Collection[str]) -> list[Tool]:

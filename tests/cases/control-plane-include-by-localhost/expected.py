@@ -90,7 +90,7 @@ def get(
     Args:
         target: Which objects.
         properties: Properties to read.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -137,13 +137,13 @@ def list(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         properties: Properties to read.
         order: Properties to sort by, -name descending.
         limit: The most rows, else all.
         offset: Rows to skip.
         cursor: From the last answer's note.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -189,7 +189,7 @@ def count(
     Args:
         element: Of which class.
         of: Where to look, else the app.
-        where: Conditions by property name, all of which must hold.
+        where: Conditions by property name, which must all match.
         timeout: Seconds it may take.
 
     Returns:
@@ -524,7 +524,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as lamps[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -532,13 +532,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "lamp"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
@@ -546,7 +546,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "lamp"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look, else the app"}, '
-        '"where": {"type": "object", "description": "Filter, as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'

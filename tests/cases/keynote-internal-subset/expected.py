@@ -60,7 +60,7 @@ def get(
     Args:
         target: Which objects.
         properties: Properties to read.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -97,7 +97,7 @@ def export(target: Ref | str, *, as_: N360pSizes, n2_up: bool | None = None) -> 
     params={},
 )
 def hide_switcher() -> None:
-    """Hide the switcher in Slides. SAFE, changes the view only."""
+    """Hide the switcher in Slides. SAFE, changes only the view."""
     return APP.call(hide_switcher)
 
 
@@ -108,7 +108,7 @@ def hide_switcher() -> None:
     params={},
 )
 def cancel_switcher() -> None:
-    """Cancel the switcher in Slides. SAFE, changes the view only."""
+    """Cancel the switcher in Slides. SAFE, changes only the view."""
     return APP.call(cancel_switcher)
 
 
@@ -138,7 +138,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as application"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),

@@ -44,7 +44,7 @@ def cancel_shutter() -> None:
     params={},
 )
 def hide_shutter() -> None:
-    """Hide the shutter in Magic Lantern. SAFE, changes the view only."""
+    """Hide the shutter in Magic Lantern. SAFE, changes only the view."""
     return APP.call(hide_shutter)
 
 

@@ -60,7 +60,7 @@ def get(
     Args:
         target: Which objects.
         properties: Properties to read.
-        raw: Texts unchanged, hidden characters too.
+        raw: Keep hidden characters in texts.
         timeout: Seconds it may take.
 
     Returns:
@@ -159,7 +159,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as application"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"raw": {"type": "boolean", "description": "Texts unchanged, hidden characters too"}, '
+        '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds it may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),

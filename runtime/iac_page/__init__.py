@@ -1,0 +1,1 @@
+"""The local page: what assistants may do, what they did, and what waits for an answer."""

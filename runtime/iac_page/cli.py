@@ -1,0 +1,46 @@
+"""`iac-mcp open`: the page in a browser."""
+
+import webbrowser
+
+import click
+
+from iac_base.distribution import pip_install
+from iac_base.errors import SetupError
+from iac_runtime.gate.opening import GateOptions
+
+
+@click.command("open")
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: any free one.")
+@click.option(
+    "--idle",
+    type=click.FloatRange(1),
+    default=15.0,
+    show_default=True,
+    metavar="MINUTES",
+    help="Minutes until it ends by itself when nobody looks.",
+)
+@click.option("--simulate", is_flag=True, help="Try calls on simulated apps only.")
+def open_page(no_browser: bool, port: int, idle: float, simulate: bool) -> None:
+    """Open a page that shows what assistants may do, what they did, and what waits for you.
+
+    \b
+    Examples:
+      iac-mcp open                         in your browser
+      iac-mcp open --no-browser            print the address
+    """
+    try:
+        from iac_page.server import serve
+    except ModuleNotFoundError as error:
+        raise SetupError(f"The page needs {error.name}: {pip_install('page')}") from None
+
+    def tell(address: str) -> None:
+        if no_browser or not webbrowser.open(address):
+            click.echo(f"Open {address}")
+            click.echo("The address works once. The page ends with Ctrl-C, or when nobody looks.")
+        else:
+            click.echo(
+                "The page is open in your browser. It ends with Ctrl-C, or when nobody looks."
+            )
+
+    serve(GateOptions(simulate="" if simulate else None), port, idle * 60, tell)

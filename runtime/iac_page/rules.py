@@ -1,0 +1,132 @@
+"""Rules on the page: the policy as it is, the calls that a rule fits, a rule more in the file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from iac_base.errors import SetupError, ToolError
+from iac_base.files import FileContent, find, replace
+from iac_runtime.audit.reading import AuditEntry, Query
+from iac_runtime.audit.reading import find as find_calls
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call
+from iac_runtime.policy.decide import looked_at
+from iac_runtime.policy.file import load_policy, parse_policy, policy_path
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.permissions import Requester
+from iac_runtime.policy.telling import spoken
+from iac_runtime.serve.calling import through_door
+
+DAYS: Final = 30
+MOST: Final = 400
+"""Calls of the last days that rules are tried on, the newest."""
+
+
+class RuleRow(NamedTuple):
+    """A rule: what it does, in words, where it stands, how many calls it fits."""
+
+    kind: str
+    says: str
+    where: str
+    calls: int
+
+
+class RuleDraft(NamedTuple):
+    """A rule that is not in the file yet, and the calls that it would have decided."""
+
+    wrong: str
+    calls: Sequence[AuditEntry] = ()
+
+
+def rules(state: Path, gate: Gate) -> list[RuleRow]:
+    """Return the rules of the user's file with how many calls of the last days each fits."""
+    policy = load_policy()
+    counted: dict[str, int] = {}
+    for entry in lately(state):
+        for source in _fitting(gate, policy, entry):
+            counted[source] = counted.get(source, 0) + 1
+    rows = [("level", f"{spoken(one.match)} is {one.level}", one.match) for one in policy.rules]
+    for kind, matches in (("deny", policy.denied), ("ask", policy.ask), ("allow", policy.allow)):
+        rows += [(kind, spoken(one), one) for one in matches]
+    return [RuleRow(kind, says, one.source, counted.get(one.source, 0)) for kind, says, one in rows]
+
+
+def lately(state: Path) -> list[AuditEntry]:
+    """Return the newest calls of the last days, the newest first."""
+    since = (datetime.now(UTC) - timedelta(days=DAYS)).isoformat(timespec="seconds")
+    try:
+        return find_calls(state, Query(since=since), MOST)[::-1]
+    except SetupError:
+        return []
+
+
+def try_rule(state: Path, gate: Gate, text: str) -> RuleDraft:
+    """Return which calls of the last days a rule more would have decided, or what is wrong."""
+    try:
+        before, after = _policies(text)
+    except SetupError as error:
+        return RuleDraft(str(error))
+    known = {one.source for one in _all(before)}
+    fits = [
+        entry
+        for entry in lately(state)
+        if any(source not in known for source in _fitting(gate, after, entry))
+    ]
+    return RuleDraft("", fits)
+
+
+def save_rule(text: str) -> Path:
+    """Add a rule to the user's file, which is replaced only if it is right. Raises SetupError."""
+    path = policy_path()
+    _policies(text)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = find(path)
+    # The file may be a link into a folder of settings, and stays one.
+    replace(found, _joined(found, text).encode())
+    return path
+
+
+def from_call(entry: AuditEntry) -> str:
+    """Return a rule that denies a call like this one, to begin with."""
+    app = f'app = "{entry.app}"\n' if entry.app and '"' not in entry.app else ""
+    return f'[[deny]]\ntool = "{entry.tool}"\n{app}why = "…"\n'
+
+
+def _policies(text: str) -> tuple[Policy, Policy]:
+    found = find(policy_path())
+    before = _read(found)
+    return parse_policy(before, "policy.toml"), parse_policy(_joined(found, text), "policy.toml")
+
+
+def _joined(found: FileContent, text: str) -> str:
+    before = _read(found)
+    return f"{before.rstrip()}\n\n{text.strip()}\n" if before.strip() else f"{text.strip()}\n"
+
+
+def _read(found: FileContent) -> str:
+    try:
+        return (found.content or b"").decode()
+    except UnicodeDecodeError:
+        raise SetupError(f"{found.path} is no UTF-8; save it as UTF-8.") from None
+
+
+def _all(policy: Policy) -> Iterator[Any]:
+    yield from (one.match for one in policy.rules)
+    yield from (*policy.denied, *policy.ask, *policy.allow)
+
+
+def _fitting(gate: Gate, policy: Policy, entry: AuditEntry) -> Iterator[str]:
+    """Yield where the rules stand that fit a call, as far as its record tells."""
+    # Planning a call of another tool may look at the screen.
+    generated = gate.catalogue.tools if gate.catalogue else {}
+    if not isinstance(entry.arguments, Mapping) or entry.tool not in generated:
+        return
+    try:
+        plan = gate.plan(through_door(Call(entry.tool, entry.arguments)))
+        facts, decision = gate.judge(plan, Requester(entry.client, policy.approvers))
+    except (ToolError, SetupError):
+        return
+    for _kind, match, fails in looked_at(facts, policy, decision.level):
+        if not fails:
+            yield match.source

@@ -1,0 +1,202 @@
+"""What each view shows, as plain values for its template."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from iac_base.errors import SetupError, ToolError
+from iac_runtime.audit.reading import AuditEntry, Query, counts, find
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call
+from iac_runtime.policy.effects import Decision
+from iac_runtime.policy.page import waiting
+from iac_runtime.policy.permissions import Requester
+from iac_runtime.search import SearchHit
+from iac_runtime.serve.pages import any_page
+from iac_runtime.serve.status import status_facts
+from iac_runtime.tool import LEVELS
+from iac_runtime.tools.catalogue import AppRow, Catalogue, ToolRow
+from iac_runtime.tools.shape import Tool
+
+View = dict[str, Any]
+PAGE: Final = 100
+"""Calls on one page of the table."""
+
+_DAYS: Final = 30
+_WIDTH: Final = 720
+_HEIGHT: Final = 120
+
+
+class Bar(NamedTuple):
+    """A bar of a chart, in units of its drawing."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str
+    calls: int
+
+
+def now(state: Path) -> View:
+    """Return what runs, and what waits for an answer."""
+    facts = status_facts()
+    running = [one for one in _calls(state, Query(), PAGE) if one.result == "running"]
+    return {**facts, "running": running, "asked": list(waiting(state))}
+
+
+def apps(catalogue: Catalogue) -> View:
+    """Return the apps with how many of their tools need which level."""
+    counted: dict[str, dict[str, int]] = {key: dict.fromkeys(LEVELS, 0) for key in catalogue.apps}
+    for row in catalogue.tools.values():
+        counted[row.app.key][row.level] += 1
+    rows = sorted(catalogue.apps.values(), key=lambda one: one.name.casefold())
+    return {"apps": [{"app": one, "levels": counted[one.key]} for one in rows]}
+
+
+def app(gate: Gate, row: AppRow) -> View:
+    """Return the tools and classes of an app, and what the policy makes of each tool."""
+    catalogue = _catalogue(gate)
+    tools = [one for one in catalogue.tools.values() if one.app.key == row.key]
+    tables = catalogue.tables(row)
+    classes = [
+        {
+            "name": name,
+            "level": _setting(one),
+            "set": [part.term for part in one.properties if part.access != "r"],
+            "elements": [part.term for part in one.elements],
+        }
+        for name, one in sorted(tables.classes.items())
+    ]
+    shown = [
+        {"row": one, "tool": catalogue.tool(one), "decision": _usual(gate, one, catalogue)}
+        for one in tools
+    ]
+    return {"app": row, "tools": shown, "classes": classes}
+
+
+def _setting(row: Any) -> str:
+    levels = [part.level for part in row.properties if part.access != "r"]
+    return max(levels, key=LEVELS.index, default="") if levels else ""
+
+
+def _usual(gate: Gate, row: ToolRow, catalogue: Catalogue) -> Decision | None:
+    """Return what is done with the example of a tool, None where it cannot be told."""
+    try:
+        plan = gate.plan(Call(row.name, _example(row, catalogue)))
+        return gate.judge(plan, _person(gate))[1]
+    except (ToolError, SetupError):
+        return None
+
+
+def _example(row: ToolRow, catalogue: Catalogue) -> Mapping[str, Any]:
+    """Return the example that a model is shown of a tool."""
+    hit = SearchHit(row.name, 0, "", "command", "", (), row.level)
+    return any_page(catalogue, hit).example
+
+
+def _person(gate: Gate) -> Requester:
+    return Requester("iac-mcp open", gate.permissions.policy.approvers)
+
+
+def tool(gate: Gate, name: str) -> View:
+    """Return the page of a tool. Raises UnknownToolError."""
+    catalogue = _catalogue(gate)
+    row = catalogue.find(name)
+    found = catalogue.tool(row)
+    return {
+        "row": row,
+        "tool": found,
+        "given": pretty(_example(row, catalogue)),
+        "fields": _fields(found),
+    }
+
+
+def _fields(found: Tool) -> Iterator[View]:
+    required = found.input.get("required", ())
+    for key, schema in found.input.get("properties", {}).items():
+        kinds = [schema, *schema.get("anyOf", ())]
+        kind = " or ".join(str(one["type"]) for one in kinds if "type" in one)
+        says = schema.get("description", "")
+        values = schema.get("enum", ())
+        yield {"key": key, "kind": kind, "says": says, "required": key in required,
+               "choices": ", ".join(map(str, values))}  # fmt: skip
+
+
+def calls(state: Path, asked: Mapping[str, str]) -> View:
+    """Return the calls that fit what a form asks, the newest first, and charts."""
+    names = ("text", "app", "tool", "client", "level", "result", "since", "until")
+    given: dict[str, Any] = {name: asked.get(name, "").strip() for name in names}
+    query = Query(**given)
+    found = _calls(state, query, PAGE)[::-1]
+    decided = asked.get("decision", "")
+    shown = [one for one in found if not decided or one.decision == decided]
+    older = {**asked, "until": found[-1].time} if len(found) == PAGE else None
+    counted = _counts(state)
+    return {"calls": shown, "asked": asked, "older": older, "levels": LEVELS,
+            "days": by_day(counted), "by_app": by_app(counted)}  # fmt: skip
+
+
+def call(state: Path, seq: int) -> AuditEntry | None:
+    """Return one call with its whole story."""
+    found = _calls(state, Query(seq=seq), 1)
+    if found and found[0].story:
+        found = _calls(state, Query(text=found[0].story), 1) or found
+    return found[0] if found else None
+
+
+def by_day(counted: Mapping[tuple[str, str], int]) -> list[Bar]:
+    """Return a bar for each of the last days."""
+    today = datetime.now(UTC).date()
+    days = [today - timedelta(days=_DAYS - 1 - at) for at in range(_DAYS)]
+    sums = dict.fromkeys(days, 0)
+    for (day, _), number in counted.items():
+        at = date.fromisoformat(day)
+        if at in sums:
+            sums[at] += number
+    most, width = max(sums.values(), default=0) or 1, _WIDTH / _DAYS
+    return [
+        Bar(at * width + 1, _HEIGHT - tall, width - 2, tall, day.isoformat(), number)
+        for at, (day, number) in enumerate(sums.items())
+        for tall in (_HEIGHT * number / most,)
+    ]
+
+
+def by_app(counted: Mapping[tuple[str, str], int]) -> list[Bar]:
+    """Return a bar for each of the apps that were called most."""
+    sums: dict[str, int] = {}
+    for (_, name), number in counted.items():
+        sums[name] = sums.get(name, 0) + number
+    top = sorted(sums.items(), key=lambda one: -one[1])[:8]
+    most = top[0][1] if top else 1
+    return [
+        Bar(0, at * 24, 420 * number / most, 18, name, number)
+        for at, (name, number) in enumerate(top)
+    ]
+
+
+def _counts(state: Path) -> Mapping[tuple[str, str], int]:
+    since = (datetime.now(UTC) - timedelta(days=_DAYS)).date().isoformat()
+    try:
+        return counts(state, since)
+    except SetupError:
+        return {}
+
+
+def _calls(state: Path, query: Query, limit: int) -> list[AuditEntry]:
+    try:
+        return find(state, query, limit)
+    except SetupError:
+        return []
+
+
+def pretty(value: Any) -> str:
+    """Return a value as JSON that people read."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _catalogue(gate: Gate) -> Catalogue:
+    assert gate.catalogue is not None
+    return gate.catalogue

@@ -1,0 +1,113 @@
+"""Dictionaries beyond the bundled ones, what a kept script needs by them, and its names.
+
+    python tests/applescript/library_checks.py
+
+writes `library.lock` anew: a line a script with its level and what it does.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import iac_gen.render
+from iac_applescript.analysis.analyser import Analyser, Analysis
+from iac_applescript.library import SavedScript, shipped
+from iac_gen.discover import from_paths, includes, read
+from iac_gen.pipeline import Inputs, generate
+from iac_gen.quirks import known_apps, load_quirks
+
+HERE = Path(__file__).parent
+LOCK = HERE / "library.lock"
+ADDITIONS = "Standard Additions"
+
+_TAKEN = frozenset(
+    """
+    alias all and any ask as at back before beginning character characters class close
+    constant contents copy count date day days delete div document documents else end error
+    every exists exit false file files first folder front get given hour hours id if ignoring
+    in index integer into is it item items last length list log make me middle minute minutes
+    missing mod month months my name new not number of on open or paragraph paragraphs pi
+    print property put quit quote real record repeat rest result return returning reverse run
+    save script second seconds selection set some space string tab tell text the then time to
+    transaction true try until using value version week weekday weeks where while whose window
+    windows with without word words year
+    """.split()
+)
+"""Words of the language that a script may not take for a variable."""
+
+
+def dictionaries(folder: Path) -> Path:
+    """Write modules of the dictionaries beside this file into a folder, as `iac-gen build` does."""
+    # How a module is laid out says nothing here, and takes most of the time.
+    laid, iac_gen.render._black = iac_gen.render._black, lambda text: text
+    try:
+        quirks, _ = load_quirks()
+        loaded, failed = read(from_paths([HERE / "dictionaries"], known_apps()))
+        assert not failed
+        files, _ = generate(Inputs(loaded, includes(), quirks))
+    finally:
+        iac_gen.render._black = laid
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def locked(script: SavedScript, found: Analysis) -> str:
+    """Return the line of the lock of a script."""
+    did = sorted({" ".join(filter(None, effect.row()[:2])) for effect in found.effects})
+    return f"{script.name}\t{found.level}\t{', '.join(did)}"
+
+
+def judged(analyser: Analyser) -> dict[str, Analysis]:
+    """Return the analysis of each shipped script by its name."""
+    return {row.name: analyser.analyse(row.script, row.language) for row in shipped()}
+
+
+def lock(found: Mapping[str, Analysis]) -> str:
+    """Return the text of the lock."""
+    return "".join(f"{locked(row, found[row.name])}\n" for row in shipped())
+
+
+def taken(script: SavedScript, analyser: Analyser) -> list[str]:
+    """Return the names of a script that are words of the language or of its apps."""
+    text = script.script
+    names = set(re.findall(r"\brepeat with (\w+)", text))
+    for found in re.findall(r"\bon run \{([^}]*)\}", text):
+        names |= {name.strip() for name in found.split(",")}
+    sets = {
+        name.strip()
+        for found in re.findall(r"\bset (\w+|\{[\w, ]*\}) to", text)
+        for name in found.strip("{}").split(",")
+    }
+    terms, properties = set(_TAKEN), set[str]()
+    for app in (ADDITIONS, *script.apps):
+        row = analyser.catalogue.find_app(app)
+        words = analyser.vocabulary(row.key) if row else None
+        for term, uses in words.terms.items() if words else ():
+            settable = any(use.use == "property" for use in uses)
+            (properties if settable and app != ADDITIONS else terms).add(term)
+    found = {name for name in names if name.casefold() in terms | properties}
+    # In a tell block a property may be set by its bare name.
+    found |= {name for name in sets if name.casefold() in terms - properties}
+    return sorted(found)
+
+
+def problems(found: Analysis) -> Iterator[str]:
+    """Yield what the analysis did not understand of a script."""
+    blind = ("unknown", "fault", "target", "shape", "raw", "handler", "dynamic", "member")
+    for reason in found.reasons:
+        if reason.rule in blind:
+            yield f"{reason.place.line}: {reason.text} {reason.says}"
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    from iac_runtime.tools.catalogue import Catalogue
+
+    shipped_tools = HERE.parent.parent / "generated" / "iac_tools"
+    with tempfile.TemporaryDirectory() as made:
+        catalogue = Catalogue([dictionaries(Path(made)), shipped_tools])
+        LOCK.write_text(lock(judged(Analyser(catalogue))), encoding="utf-8")
+    sys.exit(0)

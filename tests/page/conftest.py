@@ -1,0 +1,139 @@
+"""A page that runs, with a record of calls in it, and a real browser."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m'\""
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+class OpenPage(NamedTuple):
+    """A page: where it is, the address that lets in once, the data folder behind it."""
+
+    base: str
+    address: str
+    data: Path
+
+    @property
+    def port(self) -> int:
+        return int(self.base.rpartition(":")[2])
+
+
+def environment(data: Path) -> dict[str, str]:
+    return {**os.environ, "IAC_DATA": str(data)}
+
+
+def write_calls(state: Path, count: int) -> None:
+    """Write calls into an audit; the last one is hostile in every field."""
+    audit = Audit.open(state)
+    for number in range(count):
+        intent = AuditIntent("notes_count", "SAFE", app="com.apple.Notes", client="tester",
+                             arguments={"element": "note"}, line=f"line {number}")  # fmt: skip
+        audit.outcome(audit.intent(intent), AuditOutcome("done", 0.002))
+    effects = (("delete", HOSTILE, HOSTILE, HOSTILE),)
+    audit.intent(
+        AuditIntent(
+            HOSTILE,
+            "DANGEROUS",
+            app=HOSTILE,
+            client=HOSTILE,
+            reasons=(HOSTILE,),
+            decision="deny",
+            source=HOSTILE,
+            arguments={HOSTILE: HOSTILE},
+            line=HOSTILE,
+            effects=effects,
+            story=HOSTILE,
+            asked=(("page", "decline"),),
+        )
+    )
+    audit.close()
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Callable[[Path], OpenPage]]:
+    """Open pages, and end them."""
+    running: list[subprocess.Popen[str]] = []
+
+    def begin(data: Path, *more: str) -> OpenPage:
+        argv = [sys.executable, "-m", "iac_mcp", "open", "--no-browser", "--simulate", *more]
+        child = subprocess.Popen(argv, env=environment(data), stdout=subprocess.PIPE, text=True)
+        running.append(child)
+        assert child.stdout is not None
+        found = re.search(r"(http://127\.0\.0\.1:\d+)/enter\S+", child.stdout.readline())
+        assert found is not None
+        return OpenPage(found[1], found[0], data)
+
+    yield begin
+    for child in running:
+        child.terminate()
+        child.wait(20)
+        assert child.stdout is not None
+        child.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with twenty calls and a hostile one."""
+    folder = tmp_path_factory.mktemp("page") / "data"
+    state = folder / "state"
+    state.mkdir(parents=True, mode=0o700)
+    write_calls(state, 20)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(opened: Callable[[Path], OpenPage], data: Path) -> OpenPage:
+    return opened(data)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def visitor(browser: Any, page: OpenPage) -> Iterator[Any]:
+    """A browser that was let in."""
+    context = browser.new_context(viewport={"width": 1100, "height": 800})
+    context.new_page().goto(page.address)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def tab(visitor: Any) -> Iterator[Any]:
+    """A tab that was let in; a script that ran from a text would open a dialog."""
+    found = visitor.new_page()
+    said: list[str] = []
+
+    def refuse(dialog: Any) -> None:
+        said.append(dialog.message)
+        dialog.dismiss()
+
+    def listen(line: Any) -> None:
+        if "Content Security" in line.text:
+            said.append(line.text)
+
+    found.on("dialog", refuse)
+    found.on("console", listen)
+    yield found
+    found.close()
+    assert said == []

@@ -1,0 +1,177 @@
+"""The page as a person sees it, in a real Chromium."""
+
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import pytest
+from conftest import HOSTILE, OpenPage, environment
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+VIEWS = ("/now", "/apps", "/apps/notes", "/tools/notes_make_note", "/search?q=unread mail",
+         "/calls", "/chain", "/rules", "/tools/nothing")  # fmt: skip
+
+
+@contextmanager
+def running(work: Callable[[], object]) -> Iterator[None]:
+    """Do something beside, to its end."""
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("axe-core comes from npm, which is not installed")
+    folder = tmp_path_factory.mktemp("axe")
+    argv = [npm, "install", "--silent", "--no-audit", "--no-fund", "axe-core@4.14.1"]
+    done = subprocess.run(argv, cwd=folder, check=False, capture_output=True)
+    found = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if done.returncode or not found.exists():
+        pytest.skip("axe-core could not be installed")
+    return found.read_text()
+
+
+def test_views_have_no_fault_that_axe_finds(tab: Any, page: OpenPage, axe: str) -> None:
+    for path in (*VIEWS, "/calls/41"):
+        tab.goto(f"{page.base}{path}")
+        tab.evaluate(axe)
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found = tab.evaluate("axe.run()")["violations"]
+            assert [(path, one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_what_apps_and_clients_say_is_shown_and_never_run(tab: Any, page: OpenPage) -> None:
+    tab.goto(f"{page.base}/calls")
+    link = tab.locator("a", has_text="<script>").first
+    assert "\\u202e" in link.inner_text()
+    link.click()
+    body = tab.inner_text("main")
+    assert body.count("<script>alert(1)</script>") >= 8
+    assert "\u202e" not in body
+    tab.goto(f"{page.base}/search?q={HOSTILE}")
+    assert tab.input_value("#q").startswith("<script>")
+
+
+def test_a_call_is_found_by_filters_and_read_with_its_story(tab: Any, page: OpenPage) -> None:
+    tab.goto(f"{page.base}/calls")
+    assert tab.locator("tbody tr").count() == 21
+    tab.fill("#text", "line 7")
+    tab.click("text=Filter >> nth=-1")
+    assert tab.locator("tbody tr").count() == 1
+    tab.click("text=notes_count")
+    assert "line 7" in tab.inner_text("main")
+    tab.click("text=Make a rule from this call")
+    assert 'tool = "notes_count"' in tab.input_value("#rule")
+
+
+def test_a_tool_is_tried_dry_then_simulated_then_with_a_question(tab: Any, page: OpenPage) -> None:
+    tab.goto(f"{page.base}/apps")
+    tab.fill("#filter", "not")
+    assert tab.locator("#tiles > li:visible").all_inner_texts()[0].splitlines()[1] == "Notes"
+    tab.click("#tiles a >> text=Notes")
+    tab.click("text=notes_make_note")
+    tab.fill("#arguments", '{"name": "From the page"}')
+    tab.click("text=Show what would be sent")
+    assert "From the page" in tab.inner_text("[role=status] pre")
+    tab.click("text=Show what your policy decides")
+    assert "asks" in tab.inner_text("[role=status]")
+    tab.click("text=Run on a simulated app")
+    assert "From the page" in tab.inner_text("[role=status] .said")
+    tab.click("button:text('Allow once')")
+    assert "notes.byId" in tab.inner_text("[role=status] pre >> nth=0")
+    tab.fill("#arguments", '{"name": ')
+    tab.click("text=Show what would be sent")
+    assert "The arguments are not valid JSON" in tab.inner_text("[role=status]")
+
+
+def test_a_rule_is_tried_before_it_is_saved_and_comments_stay(tab: Any, page: OpenPage) -> None:
+    policy = page.data / "policy.toml"
+    policy.write_text('# Mine.\npreset = "cautious"\n')
+    tab.goto(f"{page.base}/rules")
+    tab.fill("#rule", '[[deny]]\ntool = "notes_count"')
+    tab.click("button:text('Preview')")
+    assert tab.locator("[role=status] li").count() == 20
+    assert policy.read_text() == '# Mine.\npreset = "cautious"\n'
+    tab.click("button:text('Save')")
+    tab.wait_for_selector("text=The rule is saved.")
+    assert policy.read_text() == (
+        '# Mine.\npreset = "cautious"\n\n[[deny]]\ntool = "notes_count"\n'
+    )
+    assert tab.locator("tbody tr").inner_text().split("\t")[-1] == "20"
+    tab.fill("#rule", "[[deny]]\ntol = 5")
+    tab.click("button:text('Save')")
+    assert "tol" in tab.inner_text(".wrong")
+    after = policy.read_text()
+    policy.unlink()
+    assert "tol" not in after
+
+
+def test_the_keyboard_alone_reaches_a_call(tab: Any, page: OpenPage) -> None:
+    tab.goto(f"{page.base}/now")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.className") == "skip"
+    for _ in range(3):
+        tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/calls")
+    tab.keyboard.press("/")
+    assert tab.evaluate("document.activeElement.id") == "text"
+    tab.keyboard.press("Tab")
+    tab.evaluate("document.activeElement.blur()")
+    for _ in range(2):
+        tab.keyboard.press("j")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/calls/*")
+
+
+def test_it_fits_a_narrow_window(tab: Any, page: OpenPage) -> None:
+    tab.set_viewport_size({"width": 320, "height": 640})
+    for path in VIEWS:
+        tab.goto(f"{page.base}{path}")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 320, path
+
+
+@pytest.mark.parametrize("answer", ["Allow once", "Deny"])
+def test_a_question_of_a_real_client_is_answered_on_the_page(
+    tab: Any, page: OpenPage, answer: str
+) -> None:
+    tab.goto(f"{page.base}/now")
+    assert "Nothing waits" in tab.inner_text("main")
+    argv = ["-m", "iac_mcp", "serve", "--simulate", "--expose", "notes_*"]
+    program = StdioServerParameters(command=sys.executable, args=argv, env=environment(page.data))
+
+    async def main() -> Any:
+        async with (
+            stdio_client(program) as (read, write),
+            ClientSession(read, write) as client,
+        ):
+            await client.initialize()
+            return await client.call_tool("notes_delete", {"target": "notes[0]"})
+
+    said: list[Any] = []
+
+    def play() -> None:
+        said.append(anyio.run(main))
+
+    with running(play):
+        # It comes by itself, with the object that it is about.
+        tab.wait_for_selector(".question", timeout=30_000)
+        assert "Shopping" in tab.inner_text(".question") or "note" in tab.inner_text(".question")
+        assert tab.title().startswith("(1) ")
+        tab.click(f".question button:text('{answer}')")
+        tab.wait_for_selector("text=Your answer was given.")
+    (result,) = said
+    assert result.is_error == (answer == "Deny"), result
+    tab.wait_for_selector("text=Nothing waits for your answer.")
