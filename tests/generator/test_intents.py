@@ -260,8 +260,8 @@ def test_quirks_of_dictionaries_are_not_those_of_intents(tmp_path: Path) -> None
 
 def test_lint_speaks_of_intents_and_not_of_the_codes_of_events() -> None:
     source = loaded(content())
-    found = [(one.rule, one.place) for one in lint(source.source, standard(), source.diagnostics)]
-    assert [rule for rule, _ in found] == ["no-tool"] * 4 + ["doubtful"] * 2
+    found = [one.rule for one in lint(source.source, standard(), source.diagnostics)]
+    assert sorted(found) == ["doubtful"] * 2 + ["no-tool"] * 4
 
 
 @pytest.mark.parametrize(

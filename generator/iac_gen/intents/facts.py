@@ -70,7 +70,7 @@ def read_json(content: bytes, file: str) -> Table:
     except UnicodeDecodeError as error:
         fail("read", f"cannot be read: {error.reason}")
     except ValueError as error:
-        fail("json", f"is no JSON: {on_one_line(str(error), 80)}")
+        fail("json", f"is not JSON: {on_one_line(str(error), 80)}")
     if not isinstance(data, dict) or not isinstance(data.get("actions"), dict):
         fail("format", "holds no App Intents metadata: it has no actions")
     return data
