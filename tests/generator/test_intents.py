@@ -283,6 +283,14 @@ def test_names_that_are_no_identifiers_cost_themselves() -> None:
     assert sum(one.level == "error" for one in made.diagnostics) == 2
 
 
+def test_lists_in_lists_end_somewhere() -> None:
+    kind = TEXT
+    for _ in range(280):
+        kind = value("array", memberValueType=kind)
+    tool = only(action("GetIntent", parameter("thing", kind)))
+    assert tool.parameters[0].row.type == "list of list of list of list of any"
+
+
 def test_entities_that_are_called_as_types_are_keep_their_own_name() -> None:
     kind = value("entity", typeName="FileEntity")
     tool = only(action("GetFileIntent", parameter("one", kind), parameter("two", FILE)))

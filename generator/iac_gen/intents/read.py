@@ -30,6 +30,8 @@ MAX_ITEMS: Final = 20_000
 """Actions, parameters, values and properties of one app; all of a Mac together have fewer."""
 
 _PROTOCOL: Final = "com.apple.link.systemProtocol."
+_DEEPEST: Final = 4
+"""Lists in lists; real files have a list of values."""
 _CASE: Final = re.compile(r"[!-~](?:[ -~]{0,126}[!-~])?")
 # A key of a table of strings, and not words: `CREATE_FOLDER_TITLE`.
 _KEY: Final = re.compile(r"[A-Z0-9]+([_.-][A-Z0-9]+)+")
@@ -183,12 +185,12 @@ class _Reader:
             text = facts.text(row, "defaultValue")
         return " ".join(text.split())[: facts.SAID]
 
-    def _types(self, value: Any, where: str) -> tuple[TypeRef, ...]:
+    def _types(self, value: Any, where: str, depth: int = 0) -> tuple[TypeRef, ...]:
         """Return a value type; one that nobody knows is `any`, and is told."""
         kind, wrapped = next(iter(facts.table(value).items()), ("", None))
         held = facts.table(facts.table(wrapped).get("wrapper"))
-        if kind == "array":
-            inner = self._types(held.get("memberValueType"), where)
+        if kind == "array" and depth < _DEEPEST:
+            inner = self._types(held.get("memberValueType"), where, depth + 1)
             return (TypeRef("", True, items=inner),)
         name = self._named(kind, held)
         if name is None:

@@ -37,7 +37,7 @@ class ToolFolder(NamedTuple):
     tools: dict[str, dict[str, Any]]
     hides: bool
     declared: frozenset[str] = frozenset()
-    """Tools of App Intents, which nothing here has run: they are listed nowhere."""
+    """Tools of App Intents: nobody has run one, so they are listed nowhere."""
 
 
 def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
@@ -53,17 +53,13 @@ def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
     for folder in folders:
         raw = _read(folder / "catalogue.json")
         try:
-            hides = bool(seen & raw["apps"].keys())
             if not all(map(str.isidentifier, raw["apps"])):
                 raise damaged(folder / "catalogue.json")
             fresh = {key: row for key, row in raw["apps"].items() if key not in seen}
             apps = {key: row for key, row in fresh.items() if row.get("kind") != "intents"}
-            hides = hides or len(apps) < len(fresh)
-            tools = raw["tools"]
-            declared: frozenset[str] = frozenset()
-            if hides:
-                kept = fresh.keys() - apps.keys()
-                declared = frozenset(name for name, row in tools.items() if row["module"] in kept)
+            tools, intents = raw["tools"], fresh.keys() - apps.keys()
+            declared = frozenset(n for n, row in tools.items() if row["module"] in intents)
+            if hides := len(apps) < len(raw["apps"]):
                 tools = {name: row for name, row in tools.items() if row["module"] in apps}
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(folder / "catalogue.json") from error
@@ -393,8 +389,7 @@ def _digests(folder: Path, _changed: int) -> dict[str, str]:
     whose: dict[str, str] = {}
     for name, row in sorted(rows.items()):
         if isinstance(row, dict) and "digest" in row:
-            found_in = (key for start, key in starts.items() if name.startswith(start))
-            whose[name] = next(found_in, name)
+            whose[name] = next((starts[one] for one in starts if name.startswith(one)), name)
             built.setdefault(whose[name], []).append(f"{name} {row['digest']}")
     import hashlib
 
