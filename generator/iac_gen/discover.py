@@ -9,14 +9,13 @@ from pathlib import Path
 from iac_base.errors import nearest
 from iac_gen.intents.places import (
     BUNDLES,
-    FILE,
     IntentsOfApp,
     bundle_of,
     by_app,
     metadata_files,
     words_of,
 )
-from iac_gen.intents.read import part_of, read_intents
+from iac_gen.intents.read import FILE, part_of, read_intents
 from iac_gen.limits import LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError, load, parse
 from iac_gen.macos import AppBundle, Unscriptable

@@ -87,7 +87,6 @@ class IntentFacts:
     type: str = ""
     protocols: tuple[str, ...] = ()
     schemas: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
     opens: bool = False
     calls: Calls = "simple"
     left_out: str = ""

@@ -264,3 +264,22 @@ def test_the_command_line_builds_and_lists_them(tmp_path: Path) -> None:
     linted = CliRunner().invoke(cli, ["lint", f"{tmp_path}/in/Diary.app"])
     assert (linted.exit_code, linted.stdout) == (0, "")
     assert run("list") == (0, "diary_intents  Diary 4.2  com.example.diary\n")
+
+
+def test_an_unknown_format_is_told_and_read_all_the_same(tmp_path: Path) -> None:
+    resources = bundle(tmp_path / "Diary.app", content(action("GetIntent")), "com.example.diary")
+    (resources / "Metadata.appintents/version.json").write_text('{"version": "9.1"}')
+    (loaded,) = read(from_intents([tmp_path]))[0]
+    assert [(one.code, one.level) for one in loaded.diagnostics] == [("format", "warning")]
+    assert "9.1" in loaded.diagnostics[0].message
+    assert actions(loaded.source.dictionary) == ["GetIntent"]
+
+
+def test_snapshots_of_both_sources_lie_side_by_side(tmp_path: Path) -> None:
+    bundle(tmp_path / "Diary.app", content(action("GetIntent")), "com.example.diary")
+    given = ["snapshot", f"{tmp_path}/Diary.app", "--facts", "--output", f"{tmp_path}/out"]
+    assert CliRunner().invoke(cli, given).exit_code == 0
+    assert [one.name for one in (tmp_path / "out").glob("*.json")] == ["Diary_intents.json"]
+    built = ["build", "--dictionary", f"{tmp_path}/out", "--output", f"{tmp_path}/tools"]
+    assert CliRunner().invoke(cli, built).exit_code == 0
+    assert (tmp_path / "tools/diary_intents.py").is_file()

@@ -9,9 +9,10 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias
 
-from iac_gen.limits import MAX_BYTES
+from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.load import LoadError
 from iac_gen.model import Diagnostic
 from iac_gen.naming import is_bundle_id
@@ -23,6 +24,7 @@ KINDS: Final[Table] = tomllib.loads((files("iac_gen.intents") / "kinds.toml").re
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 SAID: Final = 500
 """Characters that are kept of one text of the app."""
+_SMALL: Final = 64 * 1024
 _FOREGROUND: Final = 2 | 8
 
 SYSTEM: Final = ("/System/", "/Library/Apple/")
@@ -74,6 +76,14 @@ def read_json(content: bytes, file: str) -> Table:
     if not isinstance(data, dict) or not isinstance(data.get("actions"), dict):
         fail("format", "holds no App Intents metadata: it has no actions")
     return data
+
+
+def read_plain(path: Path) -> Table:
+    """Return the object in a small JSON file beside the metadata; an empty one for none."""
+    try:
+        return table(json.loads(read_file(path, _SMALL)))
+    except (LimitError, ValueError, RecursionError):
+        return {}
 
 
 def table(value: Any) -> Table:

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_gen.intents.facts import attributed, whose
-from iac_gen.intents.read import Words
+from iac_gen.intents.read import FILE, Words
 from iac_gen.limits import LimitError, read_file
 from iac_gen.macos import MAX_PLIST, Unscriptable, read_info
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.text import on_one_line
 
-FILE: Final = "extract.actionsdata"
 PLACES: Final = (
     "/System/Applications",
     "/System/Library/CoreServices",

@@ -30,6 +30,9 @@ MAX_ITEMS: Final = 20_000
 """Actions, parameters, values and properties of one app; all of a Mac together have fewer."""
 
 _PROTOCOL: Final = "com.apple.link.systemProtocol."
+FILE: Final = "extract.actionsdata"
+_FORMAT: Final = "3.0"
+"""Of every file that was read, from Xcode 15.2 to 27.2."""
 _DEEPEST: Final = 4
 """Lists in lists; real files have a list of values."""
 _CASE: Final = re.compile(r"[!-~](?:[ -~]{0,126}[!-~])?")
@@ -42,19 +45,26 @@ def _no_words(_table: str, _key: str) -> str:
 
 
 class MetadataPart(NamedTuple):
-    """A file of metadata. `owner` is the app that it belongs to, empty where nobody knows."""
+    """A file of metadata. `owner` is the app that it belongs to, `format` what version.json says.
+
+    Each is empty where nobody knows.
+    """
 
     file: str
     content: bytes
     owner: str = ""
+    format: str = ""
 
 
 def part_of(path: Path, owner: str = "") -> MetadataPart:
     """Return the file at `path`. Raises LoadError: it cannot be read."""
     try:
-        return MetadataPart(str(path), read_file(path), owner)
+        content = read_file(path)
     except LimitError as error:
         raise LoadError(Diagnostic(str(path), 0, error.code, str(error), "error")) from None
+    beside = path.with_name("version.json")
+    said = facts.read_plain(beside) if path.name == FILE else {}
+    return MetadataPart(str(path), content, owner, facts.text(said, "version"))
 
 
 def read_intents(
@@ -106,6 +116,10 @@ class _Reader:
     def take(self, part: MetadataPart, owner: str) -> None:
         """Take what a file has for the app `owner`; all of it where nobody is named."""
         data = facts.read_json(part.content, part.file)
+        if part.format not in ("", _FORMAT) or data.get("version", 1) != 1:
+            shown = on_one_line(f"{part.format or data.get('version')}", 40)
+            text = f"has the format {shown}, which is not known; what is known of it is read"
+            self._tell("format", text, "warning")
         for key, row in data["actions"].items():
             named = facts.text(facts.table(row), "attributionBundleIdentifier")
             if owner and (facts.whose(named, part.owner, part.file) != owner):
@@ -288,11 +302,12 @@ class _Reader:
             type=facts.identifier(facts.text(row, "fullyQualifiedTypeName")),
             protocols=tuple(sorted({*known})),
             schemas=tuple(sorted(facts.schemas(row))),
-            needs=tuple(sorted(facts.needs(row))),
             opens=facts.opens(row),
             calls=self._calls(parameters),
             left_out=facts.left_out(row, known),
         )
+        for need in facts.needs(row):
+            self._tell("needs", f"action {key} is there only where a Mac has {need} switched on")
         if row.get("deprecationMetadata"):
             self._tell("deprecated", f"action {key} is deprecated")
         return model.SdefCommand(
