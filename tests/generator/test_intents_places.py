@@ -86,6 +86,15 @@ def test_the_first_bundle_of_an_id_is_the_app(tmp_path: Path) -> None:
     assert "claims com.example.diary, the bundle id of" in discovered.unscriptable[0].reason
 
 
+def test_an_app_without_intents_keeps_its_id(tmp_path: Path) -> None:
+    info = plistlib.dumps({"CFBundleIdentifier": "com.example.diary"})
+    (tmp_path / "a/Diary.app/Contents").mkdir(parents=True)
+    (tmp_path / "a/Diary.app/Contents/Info.plist").write_bytes(info)
+    bundle(tmp_path / "b/Other.app", content(action("GetIntent")), "com.example.other")
+    bundle(tmp_path / "b/Fake.app", content(action("EvilIntent")), "com.example.diary")
+    assert found(tmp_path / "a", tmp_path / "b") == {"com.example.other": ["GetIntent"]}
+
+
 def test_a_bundle_behind_a_link_is_found_once_and_a_circle_ends(tmp_path: Path) -> None:
     bundle(tmp_path / "Cryptex/Browser.app", content(action("GetIntent")), "com.example.browser")
     (tmp_path / "Applications").mkdir()

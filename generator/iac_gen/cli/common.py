@@ -87,7 +87,8 @@ def source_options(command: Callable[..., None]) -> Any:
             found = _intents(intents)
             if not intents or dictionaries or search or bundled:
                 named = _found(dictionaries, search, bundled)
-                found = replace(named, sources=(*named.sources, *found.sources))
+                both = (*named.unscriptable, *found.unscriptable)
+                found = Discovered((*named.sources, *found.sources), both)
             return discover.pick(found, apps)
 
         command(find=find, **given)

@@ -57,7 +57,8 @@ _LINE: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*=\s*"((?:[^"\\]|\\.)*)"\s*;')
 class MetadataFile:
     """A file of metadata in a bundle: an app, or a framework that lies in none.
 
-    What an app's extensions and frameworks have is the app's. `owner` is the id of the bundle.
+    What an app's extensions and frameworks have is the app's. `owner` is the id of the bundle. A
+    bundle itself is the first of its files: it claims its id, whether it has metadata or not.
     """
 
     path: Path
@@ -78,7 +79,7 @@ class IntentsOfApp:
 
 
 def metadata_files(places: Iterable[Path]) -> Iterator[MetadataFile]:
-    """Yield the files of all bundles in `places`, each once; `places` may be bundles themselves."""
+    """Yield the bundles in `places` and their files, each once; a place may be a bundle itself."""
     seen: set[str] = set()
     for place in places:
         yield from _below(place.expanduser(), None, 0, seen)
@@ -115,6 +116,8 @@ def _names(path: Path) -> list[str]:
 def _of_bundle(
     path: Path, outer: MetadataFile, depth: int, seen: set[str]
 ) -> Iterator[MetadataFile]:
+    if outer.path == path:
+        yield outer
     for resources in _RESOURCES:
         for folder in _METADATA:
             if (file := path / resources / folder / FILE).is_file():
@@ -150,6 +153,7 @@ def by_app(found: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], list[Unsc
         if first != one.bundle:
             reason = f"claims {one.owner}, the bundle id of {first}"
             refused[one.bundle] = Unscriptable(one.bundle, one.bundle.stem, on_one_line(reason))
+        if first != one.bundle or one.path == one.bundle:
             continue
         for owner in sorted(
             {whose(named, one.owner, str(one.path)) for named in _facts(*_stamped(one.path))[0]}
