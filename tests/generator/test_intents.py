@@ -23,6 +23,7 @@ from metadata import (
     value,
 )
 
+from iac_gen.classify.judge import judge_command
 from iac_gen.intents.read import MetadataPart, read_intents
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.lint.linter import lint
@@ -33,6 +34,7 @@ from iac_gen.quirks import load_quirks
 from iac_gen.render import render_module
 from iac_gen.render_typed import render_objects
 from iac_gen.snapshot import facts_only, load_snapshot, write_snapshot
+from iac_gen.types import Types
 from iac_gen.unbound import unbound
 from iac_gen.why import why
 from iac_runtime.tool import LEVELS, Intent, spec_of
@@ -185,6 +187,8 @@ LEVELLED: list[tuple[dict[str, Any], str]] = [
     ),
     (action("FrobnicateIntent", parameter("text")), "DANGEROUS"),
     (action("AttachIntent", parameter("file", FILE)), "MODIFY"),
+    # What the system places has the name of a thing; a quirk may make a tool of it.
+    (action("DeleteWidgetIntent", protocols=["WidgetConfiguration"]), "MODIFY"),
     # Codes of events, which anybody may take for a name.
     (action("aevtoapp"), "MODIFY"),
     (action("coregetd"), "MODIFY"),
@@ -193,7 +197,12 @@ LEVELLED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("row", "level"), LEVELLED, ids=lambda one: str(one)[:40])
 def test_levels_come_from_evidence(row: dict[str, Any], level: str) -> None:
-    assert only(row).level == level
+    source = loaded(content({**row}))
+    made = represent(source, "diary_intents", standard(), [])
+    (command,) = made.resolved.commands
+    types = Types(made.resolved, {})
+    kinds = [types.string(one.types) for one in command.parameters]
+    assert judge_command(command, made.resolved, kinds).level == level
 
 
 def test_words_never_lower_and_what_an_app_denies_does_not_raise() -> None:

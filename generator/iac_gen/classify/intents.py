@@ -13,11 +13,13 @@ from iac_gen.classify.codes import by_level, table
 from iac_gen.classify.judgement import READS, LevelVerdict, highest
 from iac_gen.classify.structure import given
 from iac_gen.classify.words import Given, Phrase, by_verb, phrase
+from iac_gen.intents.facts import KINDS
 from iac_gen.model import IntentFacts, SdefCommand
 from iac_gen.resolve import Resolved
 
 _TABLE: Final = table("intents")
 _PROTOCOLS: Final = by_level(_TABLE["protocols"])
+_PLACED: Final = frozenset(KINDS["no_tool"])
 _VERBS: Final = frozenset(_TABLE["sentences"]["DANGEROUS"].split())
 _BEFORE: Final = frozenset(_TABLE["sentences"]["before"].split())
 _DENIED: Final = frozenset(_TABLE["sentences"]["denied"].split())
@@ -38,6 +40,10 @@ def by_intent(
             yield replace(found, source=f"protocol {protocol}")
     if facts.opens:
         yield LevelVerdict("MODIFY", "opens the app", "modes")
+    if not _PLACED.isdisjoint(facts.protocols):
+        # Its name says what is configured: a control centre, and not that something is controlled.
+        yield _NOTHING
+        return
     around = _given(command, resolved)
     verbs = [by_verb(phrase(command.name), around)]
     for schema in facts.schemas:
