@@ -16,6 +16,7 @@ from iac_gen.intents.places import (
     words_of,
 )
 from iac_gen.intents.read import FILE, part_of, read_intents
+from iac_gen.intents.registry import SUFFIX, titles_in
 from iac_gen.limits import LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError, load, parse
 from iac_gen.macos import AppBundle, Unscriptable
@@ -50,6 +51,8 @@ class SourceFile:
     notes: tuple[Diagnostic, ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
     """Of intents: each file, and the app that it lies in."""
+    titles: tuple[tuple[str, str], ...] = ()
+    """Of intents: what the tool database calls them, by identifier."""
 
     def read(self, *, as_written: bool = False) -> LoadedDictionary:
         """Parse it; `as_written` keeps texts that a build would clean (for lint).
@@ -64,7 +67,7 @@ class SourceFile:
         if self.kind == "intents":
             files = [(Path(file), owner) for file, owner in self.parts] or [(path, "")]
             whole = [part_of(*one) for one in files]
-            words = words_of([file for file, _ in files])
+            words = words_of([file for file, _ in files], dict(self.titles))
             dictionary, found = read_intents(whole, self.id if self.parts else "", words)
         elif self.content is not None:
             dictionary, found = parse(self.content, self.file, as_written=as_written)
@@ -150,20 +153,25 @@ def _bare(path: Path, known: Mapping[str, KnownApp]) -> SourceFile:
 def from_intents(paths: Iterable[Path]) -> Discovered:
     """Return App Intents metadata: files of it, folders of such files, bundles, folders of bundles.
 
-    A bare file belongs to `local.<key>` of its stem: whose it is stands in the bundle alone.
+    A bare file belongs to `local.<key>` of its stem: whose it is stands in the bundle alone. A copy
+    of the tool database among `paths` gives words to actions whose titles are keys.
 
     Raises:
-        GeneratorError: A path is not there or holds none.
+        GeneratorError: A path is not there or holds none, or a database is none.
     """
     sources: list[SourceFile] = []
     places: list[Path] = []
+    titles: dict[str, Mapping[str, str]] = {}
     for path in paths:
+        if path.suffix == SUFFIX:
+            titles |= titles_in(path)
+            continue
         bare = [path] if path.is_file() else sorted(path.glob(f"*{_METADATA}"))
         held = [(file, bundle_of(file.absolute())) for file in bare if file.suffix == _METADATA]
         sources += [_bare_intents(file) for file, bundle in held if bundle is None]
         places += [bundle for _, bundle in held if bundle is not None] or ([] if held else [path])
     apps, refused = by_app(metadata_files(places))
-    sources += map(_intents_of, apps)
+    sources += (_intents_of(app, titles.get(app.id, {})) for app in apps)
     if not sources:
         named = ", ".join(map(str, places)) or "what you named"
         raise GeneratorError(f"{named} holds no App Intents metadata ({FILE}); check the path")
@@ -176,11 +184,13 @@ def _bare_intents(path: Path) -> SourceFile:
     return replace(file, stem=stem, kind="intents", known=False)
 
 
-def _intents_of(app: IntentsOfApp) -> SourceFile:
+def _intents_of(app: IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
+    named = tuple(sorted(titles.items()))
+    digest = f"{app.digest}{named}" if named else ""
     known = not app.id.startswith("local.")
     return SourceFile(
         app.files[0][0],
-        app.digest,
+        hashlib.sha256(digest.encode()).hexdigest() if named else app.digest,
         app.name,
         app.id,
         app.name,
@@ -188,6 +198,7 @@ def _intents_of(app: IntentsOfApp) -> SourceFile:
         "intents",
         known,
         parts=app.files,
+        titles=named,
     )
 
 

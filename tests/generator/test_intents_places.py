@@ -2,6 +2,7 @@
 
 import json
 import plistlib
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -126,6 +127,43 @@ def test_titles_that_are_keys_are_looked_up_beside_the_file(tmp_path: Path, form
     (loaded,) = read(from_intents([tmp_path]))[0]
     (command,) = [row for row in loaded.source.dictionary.declared() if row.code == "GetIntent"]
     assert command.description == "Fetch the entry"
+
+
+def database(path: Path, name: str) -> Path:
+    """Make a tool database of the columns that are read, with one action."""
+    with sqlite3.connect(path) as connection:
+        connection.executescript(
+            "CREATE TABLE Tools(rowId INTEGER PRIMARY KEY, id, sourceContainerId);"
+            "CREATE TABLE LinkActionIdentifiers(toolId, identifier);"
+            "CREATE TABLE ContainerMetadata(rowId INTEGER PRIMARY KEY, id);"
+            "CREATE TABLE ToolLocalizations(toolId, locale, name, descriptionSummary);"
+            "INSERT INTO Tools VALUES(1, 'com.example.diary.GetIntent', 7);"
+            "INSERT INTO LinkActionIdentifiers VALUES(1, 'GetIntent');"
+            "INSERT INTO ContainerMetadata VALUES(7, 'com.example.diary');"
+        )
+        row = (1, "en", name, "It is read aloud.")
+        connection.execute("INSERT INTO ToolLocalizations VALUES(?, ?, ?, ?)", row)
+    connection.close()
+    return path
+
+
+def test_the_tool_database_has_words_for_titles_that_are_keys(tmp_path: Path) -> None:
+    row = action("GetIntent", title="GET_ENTRY_TITLE", outputType=ENTRY)
+    bundle(tmp_path / "in/Diary.app", content(row), "com.example.diary")
+    tools = database(tmp_path / "Tools-prod.v80.sqlite", "Send the entry")
+    given = from_intents([tmp_path / "in", tools])
+    (loaded,) = read(given)[0]
+    (command,) = [row for row in loaded.source.dictionary.declared() if row.code == "GetIntent"]
+    assert command.description == "Send the entry. It is read aloud"
+    assert given.sources[0].digest != from_intents([tmp_path / "in"]).sources[0].digest
+
+
+@pytest.mark.parametrize("raw", [b"", b"SQLite format 3\0", b"no database at all" * 99])
+def test_what_is_no_tool_database_is_one_line(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "Tools.sqlite").write_bytes(raw)
+    bundle(tmp_path / "Diary.app", content(action("GetIntent")), "com.example.diary")
+    with pytest.raises(GeneratorError, match="not a tool database"):
+        from_intents([tmp_path / "Diary.app", tmp_path / "Tools.sqlite"])
 
 
 def test_a_key_that_nobody_knows_is_no_title(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import plistlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -196,8 +196,11 @@ def _facts(path: str, _changed: int, _size: int) -> tuple[frozenset[str], str]:
     return frozenset(attributed(content)), hashlib.sha256(content).hexdigest()
 
 
-def words_of(files: Sequence[Path]) -> Words:
-    """Return how to find a text in the tables beside the metadata: English, of the first bundle."""
+def words_of(files: Sequence[Path], titles: Mapping[str, str]) -> Words:
+    """Return how to find a text in the tables beside the metadata: English, of the first bundle.
+
+    `titles` are those of actions, for whose keys there is no table.
+    """
     folders = [file.parent.parent for file in files if file.name == FILE]
 
     @cache
@@ -211,7 +214,7 @@ def words_of(files: Sequence[Path]) -> Words:
                 found = {**rows, **found}
         return found
 
-    return lambda name, key: table(name).get(key, "")
+    return lambda name, key: table(name).get(key, "") if name else titles.get(key, "")
 
 
 def _tables(folder: Path, name: str) -> Iterator[dict[str, str]]:

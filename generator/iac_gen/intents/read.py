@@ -24,7 +24,10 @@ from iac_gen.text import MAX_ENUMERATOR, on_one_line, screened
 from iac_runtime.types import SPELLINGS, TYPES
 
 Words: TypeAlias = Callable[[str, str], str]
-"""(table, key) -> the text that a person reads, empty where there is none."""
+"""(table, key) -> the text that a person reads, empty where there is none.
+
+Without a table the key is the identifier of an action.
+"""
 
 MAX_ITEMS: Final = 20_000
 """Actions, parameters, values and properties of one app; all of a Mac together have fewer."""
@@ -323,7 +326,9 @@ class _Reader:
     def _told(self, key: str, row: facts.Table) -> str:
         """Return what the app says of an action: title, description, summary, phrases, words."""
         about = facts.table(row.get("descriptionMetadata"))
-        texts = [self._said(row.get("title")), self._said(about.get("descriptionText"))]
+        # The table without a name has the actions themselves.
+        title = self._said(row.get("title")) or self._words("", key)
+        texts = [title, self._said(about.get("descriptionText"))]
         texts += [" ".join(re.sub(r"\$\{|\}", "", one).split()) for one in facts.summaries(row)]
         for shortcut in self._phrases.get(key, ()):
             texts += [self._said(shortcut.get("shortTitle"))]
