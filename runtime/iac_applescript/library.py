@@ -99,7 +99,7 @@ class SavedScript(NamedTuple):
             wrong = not isinstance(value, TYPES[row.type])
             wrong = wrong or (isinstance(value, bool) and row.type != "boolean")
             form = _FORMS.get(row.type)
-            if wrong or (form and not form.match(str(value))):
+            if wrong or (form is not None and form.match(str(value)) is None):
                 raise self._refused()
             found.append(value)
         if not values.keys() <= self.parameters.keys():

@@ -258,9 +258,9 @@ def _read_call(sources: PageSources, name: str, text: str) -> Call:
     try:
         arguments = json.loads(text or "{}")
     except ValueError as error:
-        raise InvalidParameterError(f"The arguments are no JSON: {error}.") from None
+        raise InvalidParameterError(f"The arguments are not valid JSON: {error}.") from None
     if not isinstance(arguments, dict):
-        raise InvalidParameterError("The arguments are no JSON object.")
+        raise InvalidParameterError("The arguments are not a JSON object.")
     return Call(name, arguments, _person(sources))
 
 

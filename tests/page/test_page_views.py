@@ -93,7 +93,7 @@ def test_a_tool_is_tried_dry_then_simulated_then_with_a_question(tab: Any, page:
     assert "notes.byId" in tab.inner_text("[role=status] pre >> nth=0")
     tab.fill("#arguments", '{"name": ')
     tab.click("text=Show what would be sent")
-    assert "The arguments are no JSON" in tab.inner_text("[role=status]")
+    assert "The arguments are not valid JSON" in tab.inner_text("[role=status]")
 
 
 def test_a_rule_is_tried_before_it_is_saved_and_comments_stay(tab: Any, page: OpenPage) -> None:
