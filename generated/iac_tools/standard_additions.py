@@ -1271,7 +1271,7 @@ def scripting_components() -> ListOf[str]:
     result="date",
 )
 def current_date() -> DateTime:
-    """Return the current date and time. SAFE.
+    """Return today's date and the time. SAFE.
 
     Returns:
         The answer, a date.

@@ -828,7 +828,7 @@ class Application(Object):
         return self._command("scripting_components")
 
     def current_date(self) -> datetime:
-        """Return the current date and time. SAFE.
+        """Return today's date and the time. SAFE.
 
         Returns:
             The answer, a date.

@@ -17,9 +17,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import jinja2
-from black import format_str
-from black.mode import Mode, TargetVersion
-from black.parsing import InvalidInput
 
 from iac_base.files import write_whole
 from iac_gen.describe import WIDTH, docstring
@@ -42,7 +39,6 @@ from iac_runtime.tool import Class, Element, Intent, Param, Property, Record
 _ROW: Final = 150
 """Characters of a line of a schema, without its indentation."""
 _UNFORMATTED: Final = "# fmt: off\n"
-_MODE: Final = Mode(target_versions={TargetVersion.PY311}, line_length=WIDTH)
 _LAYOUT: Final = f"{version('black')}\0{Path(__file__).read_text(encoding='utf-8')}"
 """What a kept text came from: black, and how its parts are taken apart here."""
 _CONTRACT: Final = (
@@ -178,7 +174,7 @@ def render_source(
     try:
         # Black takes the text in parts, and what is indented belongs to the part before it.
         made = _formatted(re.sub(r"\n{3,}(?= )", "\n\n", f"{body.strip()}\n"), file)
-    except InvalidInput as error:
+    except SyntaxError as error:
         who = templates.name if templates else "iac-gen"
         raise GeneratorError(f"the templates of {who} do not give Python: {error}") from None
     return f"{head}{end}{gap}{made}{space}{mark}{tables}"
@@ -202,13 +198,23 @@ def _formatted(text: str, file: Path | None) -> str:
 
 @lru_cache(maxsize=64)
 def _black(text: str) -> str:
+    """Return a text in black's form. Raises SyntaxError."""
+    # Takes 60 ms to load, and a build that formats nothing does without.
+    from black import format_str
+    from black.mode import Mode, TargetVersion
+    from black.parsing import InvalidInput
+
+    mode = Mode(target_versions={TargetVersion.PY311}, line_length=WIDTH)
     # Black goes twice over what it changes, so one odd function costs its own second pass only.
+    pieces = (part.strip("\n") for part in text.split("\n\n\n"))
     try:
-        pieces = (part.strip("\n") for part in text.split("\n\n\n"))
-        parts = [format_str(f"{part}\n", mode=_MODE) for part in pieces if part]
+        parts = [format_str(f"{part}\n", mode=mode) for part in pieces if part]
     except InvalidInput:
         # A team's own template may leave two empty lines inside a statement.
-        return format_str(text, mode=_MODE)
+        try:
+            return format_str(text, mode=mode)
+        except InvalidInput as error:
+            raise SyntaxError(str(error)) from None
     return "\n\n".join(parts)
 
 

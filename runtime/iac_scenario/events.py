@@ -31,7 +31,7 @@ _TELL: Final = {
         "rate_limit_error", "Too many requests. Try again in {retry_after} s.", 429, "rate_limit"
     ),
     "out_of_credits": Told("billing_error", "The credit balance is used up.", 402, "billing_error"),
-    "partial_response": Told("connection_error", "The answer broke off."),
+    "partial_response": Told("connection_error", "The answer was cut off."),
     "malformed_json": Told("api_error", "The answer is not JSON.", word="server_error"),
     "tool_error": Told("tool_error", "The tool failed.", 500),
 }

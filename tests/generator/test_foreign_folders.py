@@ -41,7 +41,7 @@ def test_a_folder_of_somebody_else_is_not_taken_over(tmp_path: Path, name: str) 
     assert result.exit_code == 2
     assert result.stderr == (
         f"iac-gen: {tmp_path / 'tools'} holds {name} and no tools.lock, so no build made it;"
-        " nothing was changed: name a new or an empty folder\n"
+        " nothing was changed: name a new or empty folder\n"
     )
 
 

@@ -88,7 +88,7 @@ def test_what_is_no_label_file_is_said_in_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     odd = write(folder, "Diary\tcommand\t\terase\t\t\tHARMLESS\t")
-    assert "line 2: 'HARMLESS' is not a level" in run(odd, folder, capsys=capsys)[1]
+    assert "line 2: 'HARMLESS' is no level" in run(odd, folder, capsys=capsys)[1]
     assert "does not exist" in run(folder / "none.tsv", folder, capsys=capsys)[1]
 
 

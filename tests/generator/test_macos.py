@@ -105,7 +105,7 @@ def test_a_broken_plist_is_told(tmp_path: Path, content: bytes) -> None:
 def test_a_plist_that_is_no_dictionary_is_told(tmp_path: Path) -> None:
     path = bundle(tmp_path, "Diary.app")
     (path / "Contents" / "Info.plist").write_bytes(plistlib.dumps(["a"]))
-    assert reason(tmp_path) == "has an Info.plist that is no dictionary"
+    assert reason(tmp_path) == "has an Info.plist that is not a dictionary"
 
 
 def test_an_app_that_says_nothing_of_scripting_is_not_asked(

@@ -41,11 +41,11 @@ def words(text: str, catalogue: Catalogue) -> list[str]:
         ),
         (
             "[[allow]]\napp = 'Mail'\n[allow.argument]\nproperties = { 'reed status' = true }",
-            'line 4: there is not a property "reed status" in properties. Nearest: read status',
+            'line 4: there is no property "reed status" in properties. Nearest: read status',
         ),
         (
             "[[allow]]\ntool = 'mail_*'\nargument = { properties = { property = 'subjekt' } }",
-            'line 3: there is not a property "subjekt" in properties. Nearest: subject',
+            'line 3: there is no property "subjekt" in properties. Nearest: subject',
         ),
         (
             "[[ask]]\ntool = 'textedit_close'\nargument = { saving = { enumerator = 'mo' } }",

@@ -176,7 +176,7 @@ def test_where_no_worker_can_be_had_each_call_is_a_process(
     with caplog.at_level(logging.WARNING):
         assert ask(executor, "answer") != ask(executor, "answer")
     assert [record.getMessage() for record in caplog.records] == [
-        f"no worker is available for {APP} : each call starts a separate process"
+        f"no worker is available for {APP}: each call starts a separate process"
     ]
     assert osascript.nothing_is_left()
 

@@ -38,10 +38,9 @@ D = 'const d = Application("Diary"); '
         ),
         (
             {"journals": [{"@result": 1}]},
-            'diary: journals[0]: "@result" is not a key of an object. Known: @class, @content,'
-            " @text",
+            'diary: journals[0]: "@result" is no key of an object. Known: @class, @content, @text',
         ),
-        ({"@resluts": {}}, 'diary: "@resluts" is not a key of a world. Nearest: @results.'),
+        ({"@resluts": {}}, 'diary: "@resluts" is no key of a world. Nearest: @results.'),
         ({"@errors": 3}, "diary: @errors must be a table of event codes."),
         ([], "diary: the world of an app must be a table."),
         (
@@ -79,7 +78,7 @@ def test_a_wrong_world_gives_one_line(world: Any, said: str) -> None:
     [
         (
             {"dairy": {}},
-            'dairy: there is no app of this key; give the world an "@name" to add one.',
+            'dairy: there is no app with this key; give the world an "@name" to add one.',
         ),
         ({"@now": "soon"}, "@now: 'soon' is not a date; write 2026-01-31T09:00:00Z."),
     ],
