@@ -34,7 +34,7 @@ from iac_gen.text import (
     literal,
     prose,
 )
-from iac_runtime.tool import Class, Element, Intent, Param, Property, Record
+from iac_runtime.tool import Class, Element, Param, Property, Record
 
 _ROW: Final = 150
 """Characters of a line of a schema, without its indentation."""
@@ -359,7 +359,7 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "jxa": tool.jxa if tool.op == "command" and tool.jxa != tool.function.rstrip("_") else "",
     }
     answer = {"result": tool.result, "bind": tool.bind, "example": tool.example}
-    intent = [("intent", _intent(tool.intent))] if tool.intent else []
+    known = tool.intent._asdict() if tool.intent else {}
     signature = [_declared(p) for p in tool.parameters]
     if signature[tool.positional :]:
         signature.insert(tool.positional, SourceText("*"))
@@ -367,23 +367,14 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "event": exact(tool.event),
         "facts": [(SourceText(name), literal(value)) for name, value in facts.items() if value],
         "params": [(literal(p.key), _param(p.row)) for p in tool.parameters],
-        "answer": [
-            *((SourceText(name), literal(value)) for name, value in answer.items() if value),
-            *((SourceText(name), value) for name, value in intent),
-        ],
+        "answer": [(SourceText(name), literal(value)) for name, value in answer.items() if value],
+        "intent": [(SourceText(name), literal(value)) for name, value in known.items() if value],
         "name": identifier(tool.function),
         "signature": signature,
         "returns": SourceText(tool.returns),
         "docstring": docstring(tool),
         "arguments": _arguments(tool),
     }
-
-
-def _intent(row: Intent) -> SourceText:
-    """Return the row of an intent as source; it says no more than it must."""
-    told = {name: value for name, value in row._asdict().items() if value}
-    rows = (f"{identifier(name)}={literal(value)}" for name, value in told.items())
-    return SourceText(f"Intent({', '.join(rows)})")
 
 
 def _arguments(tool: ToolFunction) -> list[SourceText]:
