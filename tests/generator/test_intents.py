@@ -239,16 +239,19 @@ def test_a_lower_level_stops_the_build_and_an_update_is_told_in_words() -> None:
     assert "diary_intents: diary_intent_get_entry: result changed from none to text" in told
 
 
-def test_a_snapshot_without_prose_builds_the_same_levels(tmp_path: Path) -> None:
-    raw = content(action("GetEntryIntent", outputType=TEXT, title="Send Entry"))
+@pytest.mark.parametrize(("title", "level"), [("Send Entry", "DANGEROUS"), ("Get Entry", "SAFE")])
+def test_a_snapshot_without_prose_builds_the_same_levels(
+    tmp_path: Path, title: str, level: str
+) -> None:
+    raw = content(action("GetIntent", outputType=TEXT, title=title))
     bare = loaded(raw).source
     text = write_snapshot(replace(bare, dictionary=facts_only(bare.dictionary)))
-    assert "Send Entry" not in text
+    assert title not in text
     (tmp_path / "diary.json").write_text(text)
     again = load_snapshot(tmp_path / "diary.json")
     assert again.diagnostics == ()
     made = represent(again, "diary_intents", standard(), []).module
-    assert [(tool.event, tool.level) for tool in made.tools] == [("GetEntryIntent", "DANGEROUS")]
+    assert [(tool.event, tool.level) for tool in made.tools] == [("GetIntent", level)]
     assert made.app.kind == "intents"
 
 

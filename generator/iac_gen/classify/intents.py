@@ -72,15 +72,16 @@ def by_sentences(command: SdefCommand, around: Given | None = None) -> list[Leve
     """
     if command.intent is not None and command.intent.said:
         return [LevelVerdict(command.intent.said, "the app's words say so", "words")]
+    around = around or Given(answers="value" if command.result else "")
     sentences = [_WORDS.findall(one) for one in command.description.lower().split(". ")]
     short = [
-        by_verb(tuple(words), around or Given())
+        by_verb(tuple(words), around)
         for words in sentences
         if len(words) <= _SHORT and not _denies(words)
     ]
     verdicts = [one for one in short if one is not None and one.level == "DANGEROUS"]
     verdicts += [one for words in sentences[1:] if (one := _by_sentence(words)) is not None]
-    title = by_verb(tuple(sentences[0]), around or Given())
+    title = by_verb(tuple(sentences[0]), around)
     raises = title is not None and title.level != "SAFE" and not _denies(sentences[0])
     verdicts += [title] if title is not None and raises else []
     return [replace(highest(verdicts), source="words of the app")] if verdicts else []
