@@ -1,64 +1,17 @@
 """A page that runs, with a record of calls in it, and a real browser."""
 
-import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from opened_page import OpenPage, environment, write_calls
 
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
-
-ROOT = Path(__file__).parents[2]
-HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m'\""
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-
-
-class OpenPage(NamedTuple):
-    """A page: where it is, the address that lets in once, the data folder behind it."""
-
-    base: str
-    address: str
-    data: Path
-
-    @property
-    def port(self) -> int:
-        return int(self.base.rpartition(":")[2])
-
-
-def environment(data: Path) -> dict[str, str]:
-    return {**os.environ, "IAC_DATA": str(data)}
-
-
-def write_calls(state: Path, count: int) -> None:
-    """Write calls into an audit; the last one is hostile in every field."""
-    audit = Audit.open(state)
-    for number in range(count):
-        intent = AuditIntent("notes_count", "SAFE", app="com.apple.Notes", client="tester",
-                             arguments={"element": "note"}, line=f"line {number}")  # fmt: skip
-        audit.outcome(audit.intent(intent), AuditOutcome("done", 0.002))
-    effects = (("delete", HOSTILE, HOSTILE, HOSTILE),)
-    audit.intent(
-        AuditIntent(
-            HOSTILE,
-            "DANGEROUS",
-            app=HOSTILE,
-            client=HOSTILE,
-            reasons=(HOSTILE,),
-            decision="deny",
-            source=HOSTILE,
-            arguments={HOSTILE: HOSTILE},
-            line=HOSTILE,
-            effects=effects,
-            story=HOSTILE,
-            asked=(("page", "decline"),),
-        )
-    )
-    audit.close()
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +51,9 @@ def page(opened: Callable[[Path], OpenPage], data: Path) -> OpenPage:
     return opened(data)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """A browser, ended with its module: its driver holds an event loop on this thread."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from conftest import OpenPage
+from opened_page import OpenPage
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 
 import anyio
 import pytest
-from conftest import HOSTILE, OpenPage, environment
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from opened_page import HOSTILE, OpenPage, environment
 
 VIEWS = ("/now", "/apps", "/apps/notes", "/tools/notes_make_note", "/search?q=unread mail",
          "/calls", "/chain", "/rules", "/tools/nothing")  # fmt: skip
