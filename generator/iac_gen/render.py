@@ -103,12 +103,10 @@ def laid(items: Sequence[SourceText], taken: int, indent: int = 0) -> SourceText
 
 @cache
 def _environment(folder: Path | None) -> "jinja2.Environment":
-    # Takes 15 ms to load, and a build that renders nothing does without.
-    import jinja2
+    import jinja2  # Takes 15 ms, and a build that renders nothing does without.
 
     class Pieces(jinja2.Environment):
-        """What a macro gives was let through piece by piece."""
-
+        # What a macro gives was let through piece by piece.
         concat = staticmethod(lambda parts: SourceText("".join(parts)))
 
     loaders: list[jinja2.BaseLoader] = [jinja2.DictLoader(shipped_templates())]
