@@ -30,6 +30,9 @@ from iac_runtime.audit import index
 from iac_runtime.audit.chain import NO_DROP, START, AuditError, LastDrop, chained
 
 FILE: Final = "audit.db"
+FORWARDED: Final = "forwarded.json"
+"""`{"sent": place, "behind": rows}`: how much another record has, and how much may wait for it."""
+
 BUSY_SECONDS: Final = 5.0
 """How long a write waits for another program's."""
 
@@ -192,6 +195,7 @@ class AuditStore:
         self._begun_on: sqlite3.Connection | None = None
         # Rows that the index may lack; what an earlier program left is looked at once.
         self._waiting = index.LAG
+        self._last = 0
 
     def write(self, parts: Sequence[Part], now: str) -> None:
         """Add rows in one durable transaction; an empty `session` stands for this run.
@@ -201,7 +205,24 @@ class AuditStore:
         """
         with self._writing(now) as (connection, run):
             append(connection, (part._replace(session=part.session or run) for part in parts))
+            self._last = last_place(connection)
         self._waiting += len(parts)
+
+    def check_forwarded(self) -> None:
+        """Raise AuditError where more rows wait for another record than may (`FORWARDED`)."""
+        try:
+            told = json.loads((self._folder / FORWARDED).read_bytes())
+            if not self._last:
+                with contextlib.closing(connect_read(self._folder / FILE)) as connection:
+                    self._last = last_place(connection)
+            waiting, most = self._last - int(told["sent"]), int(told["behind"])
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError):
+            raise AuditError(f"{FORWARDED} is damaged", "Run iac-fleet forward --once.") from None
+        if waiting > most:
+            why = f"{waiting} rows wait for the team's database"
+            raise AuditError(why, "Bring the database back; iac-fleet forward then sends them.")
 
     def index(self, *, idle: bool) -> bool:
         """Bring the index forward by a batch, if it is worth it; return whether more may wait.

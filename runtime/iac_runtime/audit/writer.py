@@ -241,6 +241,8 @@ class Audit:
         if os.getpid() != self._pid:
             # A fork has the queue and not the thread: what is put in it stays there.
             return _unwritten(intent, "this process was forked from the one that writes it")
+        if intent.durable:
+            self._store.check_forwarded()
         body, secrets = intent_body(intent)
         done = threading.Event() if intent.durable else None
         with self._wake:

@@ -1,0 +1,188 @@
+-- The record of a team: what each Mac's audit holds, in its order, and what is wrong with it.
+-- Hosts write through `arrive` alone; a team sees its own rows alone.
+
+CREATE TABLE teams (
+    role name PRIMARY KEY,
+    team text NOT NULL
+);
+
+CREATE TABLE hosts (
+    team text NOT NULL,
+    host text NOT NULL,
+    seen timestamptz NOT NULL DEFAULT now(),
+    facts jsonb NOT NULL DEFAULT '{}',
+    PRIMARY KEY (team, host)
+);
+
+-- A host has a new chain where its audit was damaged and begun anew; `store` names the chain.
+CREATE TABLE chains (
+    team text NOT NULL,
+    host text NOT NULL,
+    store text NOT NULL,
+    last_seq bigint NOT NULL DEFAULT 0,
+    last_hash bytea NOT NULL DEFAULT decode(repeat('00', 32), 'hex'),
+    PRIMARY KEY (team, host, store)
+);
+
+-- By the month of arrival: the clock of a host may say anything. `seq` is unique in its chain by
+-- the lock on the chain; no index over all months could hold that.
+CREATE TABLE rows (
+    team text NOT NULL,
+    host text NOT NULL,
+    store text NOT NULL,
+    seq bigint NOT NULL,
+    arrived timestamptz NOT NULL DEFAULT clock_timestamp(),
+    time text NOT NULL,
+    session text NOT NULL,
+    call bigint NOT NULL,
+    event text NOT NULL,
+    body text NOT NULL,
+    hash bytea NOT NULL,
+    app text,
+    tool text,
+    client text,
+    level text,
+    decision text
+) PARTITION BY RANGE (arrived);
+
+CREATE INDEX rows_in_chain ON rows (team, host, store, seq);
+CREATE INDEX rows_by_time ON rows (team, time DESC) WHERE event = 'intent';
+CREATE INDEX rows_by_app ON rows (team, app, time DESC) WHERE event = 'intent';
+CREATE INDEX rows_by_tool ON rows (team, tool, time DESC) WHERE event = 'intent';
+
+CREATE TABLE faults (
+    team text NOT NULL,
+    host text NOT NULL,
+    store text NOT NULL,
+    seq bigint NOT NULL,
+    why text NOT NULL,
+    found timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (team, host, store, seq, why)
+);
+
+CREATE FUNCTION my_team() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = fleet, pg_temp AS
+$$ SELECT team FROM teams WHERE role = session_user $$;
+
+-- What the hash of a row covers beside the hash before it, as a host's own audit writes it.
+CREATE FUNCTION text_of(seq bigint, at text, run text, call bigint, event text, body text)
+RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+    SELECT convert_to('[' || seq || ',' || to_json(at) || ',' || to_json(run) || ',' || call
+        || ',' || to_json(event) || ',' || to_json(body) || ']', 'UTF8')
+$$;
+
+-- What an intent says, by name; nothing where its body was made by no audit.
+CREATE FUNCTION said_in(event text, body text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN CASE WHEN event = 'intent' THEN replace(body, '\u0000', '')::jsonb END;
+EXCEPTION WHEN data_exception THEN
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION make_room() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = fleet, pg_temp AS $$
+DECLARE
+    month date := date_trunc('month', now() AT TIME ZONE 'UTC');
+    upto date;
+    part text;
+BEGIN
+    -- The next month too: it may begin before the rows are in.
+    FOR _ IN 1..2 LOOP
+        part := 'rows_' || to_char(month, 'YYYY_MM');
+        upto := month + interval '1 month';
+        IF to_regclass(part) IS NULL THEN
+            PERFORM pg_advisory_xact_lock(hashtext('fleet.make_room'));
+            EXECUTE format(
+                'CREATE TABLE IF NOT EXISTS %I PARTITION OF rows FOR VALUES FROM (%L) TO (%L)',
+                part, month || ' 00:00+00', upto || ' 00:00+00');
+        END IF;
+        month := upto;
+    END LOOP;
+END $$;
+
+-- Takes rows of a chain, those that are there already passed over; returns the last place that is
+-- there. What does not fit is kept all the same, and said in `faults`.
+CREATE FUNCTION arrive(
+    host_ text, store_ text, before_ bytea, seqs bigint[], times text[], sessions text[],
+    calls bigint[], events text[], bodies text[], hashes bytea[]
+) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = fleet, pg_temp AS $$
+DECLARE
+    team_ text := my_team();
+    last bigint;
+    head bytea;
+BEGIN
+    IF team_ IS NULL THEN
+        RAISE EXCEPTION 'this role belongs to no team' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    PERFORM make_room();
+    INSERT INTO hosts (team, host) VALUES (team_, host_)
+        ON CONFLICT (team, host) DO UPDATE SET seen = now();
+    INSERT INTO chains (team, host, store) VALUES (team_, host_, store_) ON CONFLICT DO NOTHING;
+    SELECT last_seq, last_hash INTO last, head FROM chains
+        WHERE team = team_ AND host = host_ AND store = store_ FOR UPDATE;
+    IF before_ IS NOT NULL AND seqs[1] = last + 1 AND before_ <> head THEN
+        INSERT INTO faults VALUES (team_, host_, store_, last, 'the host has another row here')
+            ON CONFLICT DO NOTHING;
+    END IF;
+    WITH given AS (
+        SELECT * FROM unnest(seqs, times, sessions, calls, events, bodies, hashes)
+            AS t(seq, time, session, call, event, body, hash) WHERE seq > last
+    ), linked AS (
+        SELECT *, coalesce(lag(seq) OVER w, last) AS seq_before,
+            coalesce(lag(hash) OVER w, head) AS hash_before
+        FROM given WINDOW w AS (ORDER BY seq)
+    ), wrong AS (
+        SELECT seq, CASE WHEN seq <> seq_before + 1 THEN 'rows are missing before it'
+            ELSE 'it was changed' END AS why
+        FROM linked WHERE seq <> seq_before + 1
+            OR sha256(hash_before || text_of(seq, time, session, call, event, body)) <> hash
+    ), told AS (
+        INSERT INTO faults SELECT team_, host_, store_, seq, why FROM wrong ON CONFLICT DO NOTHING
+    )
+    INSERT INTO rows (team, host, store, seq, time, session, call, event, body, hash,
+        app, tool, client, level, decision)
+    SELECT team_, host_, store_, seq, time, session, call, event, body, hash,
+        said ->> 'app', said ->> 'tool', said ->> 'client', said ->> 'level', said ->> 'decision'
+    FROM given, LATERAL (SELECT said_in(event, body)) AS s(said)
+    ORDER BY seq;
+    UPDATE chains SET (last_seq, last_hash) = (
+        SELECT g.seq, g.hash FROM unnest(seqs, hashes) AS g(seq, hash) ORDER BY g.seq DESC LIMIT 1)
+    WHERE team = team_ AND host = host_ AND store = store_ AND seqs[cardinality(seqs)] > last;
+    RETURN greatest(last, seqs[cardinality(seqs)]);
+END $$;
+
+CREATE FUNCTION last_of(host_ text, store_ text) RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = fleet, pg_temp AS $$
+    SELECT coalesce(max(last_seq), 0) FROM chains
+    WHERE team = my_team() AND host = host_ AND store = store_
+$$;
+
+-- What a host says of itself, and that it was there.
+CREATE FUNCTION tell(host_ text, facts_ jsonb) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = fleet, pg_temp AS $$
+BEGIN
+    IF my_team() IS NULL THEN
+        RAISE EXCEPTION 'this role belongs to no team' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    INSERT INTO hosts (team, host, facts) VALUES (my_team(), host_, facts_)
+        ON CONFLICT (team, host) DO UPDATE SET seen = now(), facts = excluded.facts;
+END $$;
+
+-- A host whose own audit ends before what it sent: rows of it were taken away there.
+CREATE FUNCTION shortened(host_ text, store_ text, seq_ bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = fleet, pg_temp AS $$
+BEGIN
+    INSERT INTO faults VALUES (my_team(), host_, store_, seq_, 'the host has no rows after it')
+        ON CONFLICT DO NOTHING;
+END $$;
+
+ALTER TABLE hosts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE chains ENABLE ROW LEVEL SECURITY;
+ALTER TABLE rows ENABLE ROW LEVEL SECURITY;
+ALTER TABLE faults ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON hosts FOR SELECT USING (team = my_team());
+CREATE POLICY own ON chains FOR SELECT USING (team = my_team());
+CREATE POLICY own ON rows FOR SELECT USING (team = my_team());
+CREATE POLICY own ON faults FOR SELECT USING (team = my_team());
+
+REVOKE ALL ON FUNCTION arrive, last_of, tell, shortened, make_room, my_team FROM PUBLIC;

@@ -1,0 +1,239 @@
+"""`iac-fleet`: one record of many Macs.
+
+Exit status: 0 done, 1 an alarm was found, 2 wrong usage or set-up.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from iac_base.commands import Commands
+from iac_base.distribution import DISTRIBUTION
+from iac_base.errors import IacError
+from iac_base.files import open_state
+from iac_base.text import escaped
+from iac_fleet import database
+from iac_fleet.forward import facts_of, forward, forward_once
+from iac_fleet.settings import BEHIND, FleetSettings, read_settings, write_settings
+from iac_runtime.version import VERSION
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, a line each.")
+DATABASE = click.option(
+    "--database",
+    "address",
+    metavar="ADDRESS",
+    envvar="IAC_FLEET_DATABASE",
+    help="The database's address; default: that of fleet.toml.",
+)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name=DISTRIBUTION)
+def cli() -> None:
+    """Keep one record of what assistants did on many Macs, in a PostgreSQL database.
+
+    \b
+    Examples:
+      iac-fleet demo                       a database, three simulated Macs, and what they did
+      iac-fleet join postgresql://mac@db.example.org/fleet
+      iac-fleet forward                    send this Mac's record, until Ctrl-C
+    """
+
+
+@cli.command()
+@DATABASE
+def migrate(address: str | None) -> None:
+    """Create or update the schema of the database; run by its owner."""
+    with database.connected(_address(address)) as connection:
+        ran = database.migrate(connection)
+    click.echo(f"Ran {', '.join(ran)}." if ran else "The schema is up to date.")
+
+
+@cli.command("team")
+@click.argument("team")
+@click.argument("role")
+@click.option("--reads", is_flag=True, help="The role may also read the record of the team.")
+@DATABASE
+def add_team(team: str, role: str, reads: bool, address: str | None) -> None:
+    """Let ROLE, a role of the database, write for TEAM; run by the owner of the database."""
+    with database.connected(_address(address)) as connection:
+        database.add_team(connection, team, role, reads=reads)
+    click.echo(f"{role} writes for {team}{' and reads its record' if reads else ''}.")
+
+
+@cli.command()
+@click.argument("address")
+@click.option("--host", help="The name of this Mac in the record; default: its network name.")
+@click.option(
+    "--behind",
+    type=click.IntRange(1),
+    default=BEHIND,
+    show_default=True,
+    help="Rows that may wait for the database before tools change nothing more.",
+)
+def join(address: str, host: str | None, behind: int) -> None:
+    """Let this Mac send its record to the database at ADDRESS."""
+    import socket
+
+    settings = FleetSettings(address, host or socket.gethostname(), behind)
+    with database.connected(address) as connection:
+        # Also says whether this role may write.
+        database.tell(connection, settings.host, {"version": VERSION})
+    path = write_settings(settings)
+    click.echo(f"{settings.host} belongs to the fleet ({path}). Now run: iac-fleet forward")
+
+
+@cli.command("forward")
+@click.option("--once", is_flag=True, help="Send what waits, and end.")
+def forward_rows(once: bool) -> None:
+    """Send the record of this Mac to the team's database, until Ctrl-C."""
+    settings, state = read_settings(), open_state()
+    if once:
+        with database.connected(settings.database) as connection:
+            database.tell(connection, settings.host, _facts())
+            done = forward_once(settings, state, connection)
+        click.echo(f"Sent {done.sent} rows; {done.waiting} wait.")
+        return
+    end = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: end.set())
+    forward(settings, state, _facts, lambda line: click.echo(line, err=True), end.wait)
+
+
+def _facts() -> dict[str, Any]:
+    from iac_runtime.tools.catalogue import Catalogue
+    from iac_runtime.tools.folders import tool_folders
+
+    return facts_of(Catalogue(tool_folders([])), VERSION)
+
+
+@cli.command()
+@JSON
+@DATABASE
+def hosts(as_json: bool, address: str | None) -> None:
+    """Show each Mac: when it was last heard, its version, apps, rows and alarms."""
+    with database.connected(_address(address)) as connection:
+        rows = database.hosts(connection)
+    if as_json:
+        _lines(rows)
+        return
+    for row in rows:
+        apps, facts = row["facts"].get("apps", ()), row["facts"]
+        tools = sum(sum(app["tools"].values()) for app in apps)
+        alarms = f", {row['alarms']} alarms" if row["alarms"] else ""
+        click.echo(
+            f"{escaped(row['host'])}  {row['seen']:%Y-%m-%d %H:%M}  version"
+            f" {escaped(str(facts.get('version', '?')))}, {len(apps)} apps, {tools} tools,"
+            f" {row['rows']} rows{alarms}"
+        )
+
+
+@cli.command()
+@JSON
+@DATABASE
+def levels(as_json: bool, address: str | None) -> None:
+    """Show which Mac has which apps, and how many tools of each level."""
+    with database.connected(_address(address)) as connection:
+        rows = [
+            {"host": row["host"], **app}
+            for row in database.hosts(connection)
+            for app in row["facts"].get("apps", ())
+        ]
+    if as_json:
+        _lines(rows)
+        return
+    for row in rows:
+        counts = ", ".join(f"{count} {level}" for level, count in sorted(row["tools"].items()))
+        click.echo(f"{escaped(row['host'])}  {escaped(row['name'])}  {counts}")
+
+
+def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name in ("text", "until", "since", "decision", "level", "client", "tool", "app", "host"):
+        command = click.option(f"--{name}", default="", metavar="TEXT")(command)
+    return command
+
+
+@cli.command()
+@_filters
+@click.option("-n", "--last", type=click.IntRange(1, 10_000), default=20, show_default=True)
+@JSON
+@DATABASE
+def audit(last: int, as_json: bool, address: str | None, **wanted: str) -> None:
+    """Search the record of all Macs; times are UTC, such as 2026-03-09T14:30."""
+    with database.connected(_address(address)) as connection:
+        rows = database.calls(connection, wanted, last)
+    if as_json:
+        _lines(rows)
+        return
+    for row in reversed(rows):
+        told = (row["time"], row["host"], row["client"], row["tool"], row["level"], row["decision"])
+        click.echo("  ".join(escaped(str(value or "-")) for value in told))
+
+
+@cli.command()
+@click.option(
+    "--silent",
+    type=click.FloatRange(0.01),
+    default=24.0,
+    show_default=True,
+    metavar="HOURS",
+    help="A Mac that was not heard for so long is an alarm.",
+)
+@JSON
+@DATABASE
+def verify(silent: float, as_json: bool, address: str | None) -> int:
+    """Follow the chain of every Mac anew; end with 1 where one broke or a Mac fell silent."""
+    with database.connected(_address(address)) as connection:
+        rows, alarms = database.check(connection, silent)
+    if as_json:
+        _lines([alarm._asdict() for alarm in alarms])
+        return bool(alarms)
+    for alarm in alarms:
+        place = f", row {alarm.seq} of chain {alarm.store}" if alarm.store else ""
+        click.echo(f"{escaped(alarm.host)}{place}: {escaped(alarm.why)}.")
+    click.echo(f"{rows} rows, {len(alarms)} alarms.")
+    return bool(alarms)
+
+
+@cli.command()
+@click.option("--keep", type=click.Path(path_type=Path), help="Keep the database in this folder.")
+def demo(keep: Path | None) -> None:
+    """Start a database and three simulated Macs, and show what they did."""
+    from iac_fleet.demo import play
+
+    play(keep, click.echo)
+
+
+def _address(named: str | None) -> str:
+    return named or read_settings().database
+
+
+def _lines(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        click.echo(json.dumps(row, default=str))
+
+
+def main() -> int:
+    """Run the command line and return its status."""
+    try:
+        return int(cli(prog_name="iac-fleet", standalone_mode=False) or 0)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return 130
+    except IacError as error:
+        sys.stderr.write(f"iac-fleet: {error}\n")
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0

@@ -1,0 +1,221 @@
+"""The database of a team: its schema, what hosts send to it, and what is asked of it.
+
+The schema is plain SQL in numbered files: it is functions, policies and partitions, which no tool
+that compares models knows. Whoever owns the database migrates it; a host only calls functions.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.json import Jsonb
+
+from iac_base.errors import SetupError
+from iac_runtime.audit.chain import AuditRow
+
+_OPTIONS: Final[dict[str, Any]] = {
+    "application_name": "iac-fleet",
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "tcp_user_timeout": 20_000,
+    "options": "-c search_path=fleet -c statement_timeout=60s -c lock_timeout=30s",
+}
+_LOCK: Final = 0x69616346  # "iacF"
+
+
+class Alarm(NamedTuple):
+    """Something that a person must look at: the host, its chain and place, and why."""
+
+    host: str
+    store: str
+    seq: int
+    why: str
+
+
+@contextmanager
+def connected(address: str) -> Iterator[psycopg.Connection[Any]]:
+    """Give a connection; each statement is a transaction of its own.
+
+    Raises:
+        SetupError: The database cannot be reached or does not do what is asked; one line, without
+            the password.
+    """
+    try:
+        where = conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        raise SetupError("The database's address is wrong: postgresql://USER@HOST/NAME.") from None
+    place = f"{where.get('host', 'this machine')}/{where.get('dbname', '')}"
+    try:
+        with psycopg.connect(address, autocommit=True, **_OPTIONS) as connection:
+            yield connection
+    except (psycopg.errors.UndefinedFunction, psycopg.errors.UndefinedTable):
+        raise SetupError(f"{place} has no schema yet: its owner runs iac-fleet migrate.") from None
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise SetupError(f"{place} does not allow it: {_first_line(error)}.") from None
+    except psycopg.Error as error:
+        raise SetupError(f"{place} cannot be used: {_first_line(error)}.") from None
+
+
+def _first_line(error: psycopg.Error) -> str:
+    said = error.diag.message_primary or str(error).strip() or type(error).__name__
+    return said.splitlines()[0].rstrip(".")
+
+
+def migrate(connection: psycopg.Connection[Any]) -> list[str]:
+    """Bring the schema up to date, each step whole or not at all; return the steps that ran."""
+    ran = []
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        connection.execute("CREATE SCHEMA IF NOT EXISTS fleet")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS steps (name text PRIMARY KEY, at timestamptz)"
+        )
+        done = {name for (name,) in connection.execute("SELECT name FROM steps")}
+        for file in sorted(files("iac_fleet").iterdir(), key=lambda file: file.name):
+            if file.name.endswith(".sql") and file.name not in done:
+                connection.execute(file.read_text("utf-8").encode())
+                connection.execute("INSERT INTO steps VALUES (%s, now())", (file.name,))
+                ran.append(file.name)
+    return ran
+
+
+def add_team(connection: psycopg.Connection[Any], team: str, role: str, *, reads: bool) -> None:
+    """Let a role of the database write for a team, and with `reads` read what the team has."""
+    name = sql.Identifier(role)
+    with connection.transaction():
+        connection.execute(
+            "INSERT INTO teams VALUES (%s, %s)"
+            " ON CONFLICT (role) DO UPDATE SET team = excluded.team",
+            (role, team),
+        )
+        for line in _GRANTS if reads else _GRANTS[:2]:
+            connection.execute(sql.SQL(line).format(name))
+
+
+_GRANTS: Final = (
+    "GRANT USAGE ON SCHEMA fleet TO {}",
+    "GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, my_team TO {}",
+    "GRANT SELECT ON hosts, chains, rows, faults TO {}",
+)
+
+
+def send(
+    connection: psycopg.Connection[Any],
+    host: str,
+    store: str,
+    rows: Sequence[AuditRow],
+    before: bytes | None,
+) -> int:
+    """Send rows of a chain in order; return the last place that the database has.
+
+    `before` is the hash of the row before them, as this Mac has it. What is there already is passed
+    over, so rows may be sent again after an answer was lost.
+    """
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    seqs, times, sessions, calls, events, bodies, hashes = columns
+    found = connection.execute(
+        "SELECT arrive(%s, %s, %s, %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::text[],"
+        " %s::text[], %s::bytea[])",
+        (host, store, before, seqs, times, sessions, calls, events, bodies, hashes),
+    ).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+def last_sent(connection: psycopg.Connection[Any], host: str, store: str) -> int:
+    """Return the last place of a chain that the database has; 0 for none."""
+    found = connection.execute("SELECT last_of(%s, %s)", (host, store)).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+def tell(connection: psycopg.Connection[Any], host: str, facts: dict[str, Any]) -> None:
+    """Say what a host has: version, apps, tools and levels."""
+    connection.execute("SELECT tell(%s, %s)", (host, Jsonb(facts)))
+
+
+def shortened(connection: psycopg.Connection[Any], host: str, store: str, seq: int) -> None:
+    """Say that a host's own audit ends at a place before the last that it sent."""
+    connection.execute("SELECT shortened(%s, %s, %s)", (host, store, seq))
+
+
+def hosts(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
+    """Return each host: name, when it was last heard, rows, alarms, and what it said of itself."""
+    rows = connection.execute(
+        """SELECT h.host, h.seen, h.facts,
+            (SELECT coalesce(sum(last_seq), 0) FROM chains c WHERE c.host = h.host) AS sent,
+            (SELECT count(*) FROM faults f WHERE f.host = h.host) AS faults
+        FROM hosts h ORDER BY h.host"""
+    )
+    names = ("host", "seen", "facts", "rows", "alarms")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+_FILTERS: Final = {
+    "host": "host = %s",
+    "app": "app = %s",
+    "tool": "tool = %s",
+    "client": "client = %s",
+    "level": "level = upper(%s)",
+    "decision": "decision = %s",
+    "since": "time >= %s",
+    "until": "time < %s",
+    "text": "strpos(lower(body), lower(%s)) > 0",
+}
+
+
+def calls(
+    connection: psycopg.Connection[Any], wanted: dict[str, str], limit: int
+) -> list[dict[str, Any]]:
+    """Return the newest calls of all hosts that fit, newest first.
+
+    `wanted` has keys of host, app, tool, client, level, decision, since, until (UTC, as in a row)
+    and text.
+    """
+    tests = [_FILTERS[name] for name, value in wanted.items() if value]
+    where = " AND ".join(["event = 'intent'", *tests])
+    rows = connection.execute(
+        "SELECT host, time, client, app, tool, level, decision, body FROM rows"  # noqa: S608
+        f" WHERE {where} ORDER BY time DESC, seq DESC LIMIT %s",
+        (*filter(None, wanted.values()), limit),
+    )
+    names = ("host", "time", "client", "app", "tool", "level", "decision", "body")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def check(connection: psycopg.Connection[Any], silent: float) -> tuple[int, list[Alarm]]:
+    """Follow every chain anew; return how many rows there are, and what is wrong.
+
+    A host that was not heard of for `silent` hours is an alarm.
+    """
+    alarms = [
+        Alarm(*row)
+        for row in connection.execute("SELECT host, store, seq, why FROM faults ORDER BY 1, 2, 3")
+    ]
+    found = connection.execute(
+        """SELECT host, store, seq, why FROM (
+            SELECT host, store, seq, CASE
+                WHEN seq <> lag(seq, 1, 0::bigint) OVER w + 1 THEN 'rows are missing before it'
+                WHEN sha256(lag(hash, 1, decode(repeat('00', 32), 'hex')) OVER w
+                    || text_of(seq, time, session, call, event, body)) <> hash
+                THEN 'it was changed' END AS why
+            FROM rows WINDOW w AS (PARTITION BY host, store ORDER BY seq)
+        ) AS followed WHERE why IS NOT NULL
+        UNION ALL
+        SELECT c.host, c.store, c.last_seq, 'rows are missing after ' || coalesce(max(r.seq), 0)
+        FROM chains c LEFT JOIN rows r USING (team, host, store)
+        GROUP BY c.host, c.store, c.last_seq HAVING coalesce(max(r.seq), 0) <> c.last_seq"""
+    )
+    alarms += [Alarm(*row) for row in found]
+    late = connection.execute(
+        "SELECT host, '', 0, to_char(seen, '\"nothing was heard since\" YYYY-MM-DD HH24:MI')"
+        " FROM hosts WHERE seen < now() - make_interval(secs => %s) ORDER BY host",
+        (silent * 3600,),
+    )
+    alarms += [Alarm(*row) for row in late]
+    counted = connection.execute("SELECT count(*) FROM rows").fetchone()
+    return (int(counted[0]) if counted else 0), list(dict.fromkeys(alarms))

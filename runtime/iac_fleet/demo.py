@@ -1,0 +1,155 @@
+"""A fleet on one machine: PostgreSQL in a folder, three simulated Macs, and what they did."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from psycopg.errors import DuplicateDatabase, DuplicateObject
+
+from iac_base.errors import SetupError
+from iac_fleet import database
+
+_CALLS: Final = (
+    ("notes_list_notes", '{"folder": "folders[0]"}'),
+    ("calendar_events_of_day", '{"day": "today"}'),
+    ("notes_make_note", '{"name": "Fleet", "body": "Made on {host}", "folder": "folders[0]"}'),
+)
+_MACS: Final = ("studio", "reception", "mini")
+
+
+class Server(NamedTuple):
+    """A PostgreSQL server of our own: its programs, its folder, its port on loopback."""
+
+    programs: Path
+    folder: Path
+    port: int
+    user: str
+
+    def address(self, role: str = "owner", name: str = "fleet") -> str:
+        """Return the address of a database for a role."""
+        return f"postgresql://{role}@127.0.0.1:{self.port}/{name}"
+
+
+def programs() -> Path:
+    """Return the folder of PostgreSQL's programs.
+
+    Raises:
+        SetupError: There is none.
+    """
+    known = [Path(found).resolve().parent] if (found := shutil.which("initdb")) else []
+    known += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    known += sorted(Path("/opt/homebrew/opt").glob("postgresql@*/bin"), reverse=True)
+    for folder in known:
+        if (folder / "initdb").exists():
+            return folder
+    raise SetupError(
+        "PostgreSQL is not installed: brew install postgresql@17, or apt-get install postgresql."
+    )
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[Server]:
+    """Start a server in an empty folder or one of an earlier run; it ends afterwards.
+
+    It listens on loopback alone, and trusts who comes from this machine.
+
+    Raises:
+        SetupError: It cannot be started.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # PostgreSQL refuses to run as root.
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    server = Server(programs(), folder, port, user)
+    folder.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() == 0:
+        shutil.chown(folder, user)
+    data = folder / "data"
+    if not data.exists():
+        _run(server, "initdb", "-D", str(data), "-U", "owner", "-A", "trust", "-E", "UTF8", "-N")
+    start(server)
+    try:
+        yield server
+    finally:
+        stop(server)
+
+
+def start(server: Server) -> None:
+    """Start a server and wait until it answers. Raises SetupError."""
+    options = f"-c listen_addresses=127.0.0.1 -p {server.port} -k {server.folder}"
+    log, data = str(server.folder / "log"), str(server.folder / "data")
+    _run(server, "pg_ctl", "-D", data, "-w", "-l", log, "-o", options, "start")
+
+
+def stop(server: Server, mode: str = "fast") -> None:
+    """Stop a server; `immediate` is as if it were killed."""
+    data = str(server.folder / "data")
+    with contextlib.suppress(SetupError):
+        _run(server, "pg_ctl", "-D", data, "-w", "-m", mode, "stop")
+
+
+def _run(server: Server, program: str, *arguments: str) -> None:
+    done = subprocess.run(
+        [server.programs / program, *arguments],
+        cwd=server.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True,
+        user=server.user if os.geteuid() == 0 else None,
+    )  # fmt: skip
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["no reason was given"]
+        raise SetupError(f"{program} failed: {said[-1]}")
+
+
+def play(keep: Path | None, tell: Callable[[str], None]) -> None:
+    """Start all, let each Mac make its calls and send its record; show it. Raises SetupError."""
+    with contextlib.ExitStack() as stack:
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iac-fleet-")))
+        folder.chmod(0o755)
+        server = stack.enter_context(served(folder / "postgresql"))
+        tell(f"PostgreSQL runs on port {server.port} of this machine alone.")
+        with database.connected(server.address(name="postgres")) as connection:
+            for line in ("DATABASE fleet", "ROLE mac LOGIN", "ROLE lead LOGIN"):
+                # A folder that was kept has them.
+                with contextlib.suppress(DuplicateDatabase, DuplicateObject):
+                    connection.execute(f"CREATE {line}".encode())
+        with database.connected(server.address()) as connection:
+            database.migrate(connection)
+            database.add_team(connection, "studio", "mac", reads=False)
+            database.add_team(connection, "studio", "lead", reads=True)
+        for host in _MACS:
+            env = {**os.environ, "IAC_DATA": str(folder / host)}
+            _iac(env, "iac_fleet", "join", server.address("mac"), "--host", host)
+            for tool, arguments in _CALLS:
+                given = arguments.replace("{host}", host)
+                _iac(env, "iac_mcp", "call", "--simulate", "--allow", "MODIFY", tool, given)
+            _iac(env, "iac_fleet", "forward", "--once")
+            tell(f"{host} made {len(_CALLS)} calls and sent its record.")
+        for words in (["hosts"], ["audit", "--level", "MODIFY"], ["verify"]):
+            tell(f"\n$ iac-fleet {' '.join(words)}")
+            tell(
+                _iac(
+                    {**os.environ, "IAC_FLEET_DATABASE": server.address("lead")},
+                    "iac_fleet",
+                    *words,
+                )
+            )
+        if keep:
+            tell(f"\nThe database lies in {folder}; its owner's address was {server.address()}.")
+
+
+def _iac(env: dict[str, str], module: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], env=env, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SetupError(f"{module} {arguments[0]} failed: {done.stderr.strip()}")
+    return done.stdout.rstrip()

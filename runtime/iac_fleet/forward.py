@@ -1,0 +1,124 @@
+"""The forwarder of a Mac: what its own audit has goes to the team's database, in order, once.
+
+The database says what it has, so nothing is kept here that could be wrong: after an outage, a lost
+answer or an older database the rows after its last are sent again, and it passes over what it has.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from iac_base.errors import SetupError
+from iac_base.files import write_whole
+from iac_fleet import database
+from iac_fleet.settings import FleetSettings
+from iac_runtime.audit.chain import AuditRow
+from iac_runtime.audit.reading import opened
+from iac_runtime.audit.store import FORWARDED, last_drop, last_place, store_id
+
+BATCH: Final = 1_000
+"""Rows of one transaction."""
+
+PAUSE: Final = 2.0
+"""Seconds between two looks at the audit."""
+
+LONGEST: Final = 60.0
+"""Seconds until the next try, at most, after the database was not there."""
+
+_TELLING: Final = 3600.0
+"""Seconds after which a host says anew what it has; that it is there, it says with each look."""
+
+
+class Forwarded(NamedTuple):
+    """What was done: rows sent, the last place that the database has, rows that wait."""
+
+    sent: int
+    last: int
+    waiting: int
+
+
+def forward_once(settings: FleetSettings, state: Path, connection: Any) -> Forwarded:
+    """Send what the database does not have yet.
+
+    Raises:
+        SetupError: There is no audit, or the database does not take the rows.
+    """
+    sent = 0
+    with opened(state) as audit:
+        store = store_id(audit)
+        last = database.last_sent(connection, settings.host, store)
+        end = last_place(audit)
+        if end < last:
+            database.shortened(connection, settings.host, store, end)
+        while last < end:
+            found = audit.execute(
+                "SELECT seq, time, session, call, event, body, hash FROM rows"
+                " WHERE seq >= ? AND seq > ? ORDER BY seq LIMIT ?",
+                (last, last_drop(audit).through, BATCH + 1),
+            )
+            rows = [AuditRow._make(row) for row in found]
+            before = rows[0].hash if rows and rows[0].seq == last else None
+            rows = rows[1:] if before is not None else rows
+            if not rows:
+                break
+            last = database.send(connection, settings.host, store, rows[:BATCH], before)
+            sent += len(rows[:BATCH])
+            _note(state, settings, last)
+        end = last_place(audit)
+    _note(state, settings, last)
+    return Forwarded(sent, last, max(end - last, 0))
+
+
+def _note(state: Path, settings: FleetSettings, last: int) -> None:
+    # Those who write the audit look at it, and stop writes where too much waits.
+    write_whole(
+        state / FORWARDED, json.dumps({"sent": last, "behind": settings.behind}), mode=0o600
+    )
+
+
+def forward(
+    settings: FleetSettings,
+    state: Path,
+    facts: Callable[[], dict[str, Any]],
+    tell: Callable[[str], None],
+    ended: Callable[[float], bool],
+) -> None:
+    """Send until `ended(seconds)`, which waits that long, says so; an outage is told once.
+
+    Args:
+        facts: Returns what this host says of itself.
+        tell: Is given lines for a person.
+    """
+    wait, out = PAUSE, False
+    while True:
+        try:
+            with database.connected(settings.database) as connection:
+                told = -_TELLING
+                while True:
+                    if time.monotonic() - told >= _TELLING:
+                        database.tell(connection, settings.host, facts())
+                        told = time.monotonic()
+                    done = forward_once(settings, state, connection)
+                    wait, out = PAUSE, _told(tell, "The database is there again.", out, now=False)
+                    if ended(0.0 if done.waiting else PAUSE):
+                        return
+        except SetupError as error:
+            out = _told(tell, f"{error} The rows wait here.", out, now=True)
+        wait = min(wait * 2, LONGEST)
+        if ended(wait):
+            return
+
+
+def _told(tell: Callable[[str], None], line: str, before: bool, *, now: bool) -> bool:
+    if now != before:
+        tell(line)
+    return now
+
+
+def facts_of(catalogue: Any, version: str) -> dict[str, Any]:
+    """Return what a host says of itself: `{"version", "apps": [{"key", "tools", levels…}]}`."""
+    from iac_runtime.gate.planning import list_apps
+
+    return {"version": version, **list_apps(catalogue, "DANGEROUS")}

@@ -1,0 +1,65 @@
+"""Where a Mac's record goes: `fleet.toml` beside the policy, for its user alone."""
+
+import socket
+import tomllib
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from iac_base.errors import SetupError
+from iac_base.files import config_file, private_file, write_whole
+
+BEHIND: Final = 1_000_000
+"""Rows that may wait for the database before writes stop: about 700 MB."""
+
+
+class FleetSettings(NamedTuple):
+    """What `fleet.toml` says: the database's address, this Mac's name there, rows that may wait."""
+
+    database: str
+    host: str
+    behind: int = BEHIND
+
+
+def settings_path() -> Path:
+    """Return where the settings lie."""
+    return config_file().with_name("fleet.toml")
+
+
+def read_settings() -> FleetSettings:
+    """Return the settings.
+
+    Raises:
+        SetupError: There are none, others may read them, or they are wrong.
+    """
+    path = settings_path()
+    try:
+        private_file(path)
+        table = tomllib.loads(path.read_text("utf-8"))["fleet"]
+        found = FleetSettings(**{"host": socket.gethostname(), **table})
+    except FileNotFoundError:
+        raise SetupError("This Mac belongs to no fleet: iac-fleet join postgresql://…") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        # What is wrong may quote the address, which may hold a password.
+        raise SetupError(f"{path} has no table [fleet] with database, host and behind.") from None
+    kinds = [type(value) for value in found]
+    if kinds != [str, str, int] or not found.database:
+        raise SetupError(f"{path}: database and host are texts, behind is a number.")
+    return found
+
+
+def write_settings(settings: FleetSettings) -> Path:
+    """Keep the settings for this user alone, and return where. Raises SetupError."""
+    path = settings_path()
+    lines = (f"{key} = {_toml(value)}\n" for key, value in settings._asdict().items())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(path, "[fleet]\n" + "".join(lines))
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror}.") from None
+    return path
+
+
+def _toml(value: str | int) -> str:
+    import tomlkit
+
+    return str(tomlkit.item(value).as_string())

@@ -1,0 +1,250 @@
+"""The record of a Mac in the team's database: once, in order, seen by the team alone."""
+
+import json
+import random
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from fleet_record import HOST, Fleet, broken_network
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iac_base.errors import SetupError
+from iac_fleet import database, demo
+from iac_fleet.settings import FleetSettings, read_settings, settings_path, write_settings
+from iac_runtime.audit import Audit, AuditError, AuditIntent
+from iac_runtime.audit.chain import text_of
+
+
+def test_rows_come_once_and_in_order(fleet: Fleet) -> None:
+    fleet.write(700)
+    first = fleet.forward()
+    assert (first.sent, first.waiting) == (len(fleet.local()), 0)
+    assert fleet.forward().sent == 0
+    fleet.write(2)
+    assert fleet.forward().sent == len(fleet.local()) - first.sent
+    assert fleet.there() == fleet.local()
+    assert fleet.alarms() == []
+
+
+def test_what_was_sent_before_an_answer_was_lost_is_passed_over(fleet: Fleet) -> None:
+    fleet.write(3)
+    fleet.forward()
+    with database.connected(fleet.address("mac")) as connection:
+        rows = [database.AuditRow(*row) for row in fleet.local()]
+        (store,) = connection.execute("SELECT 'x'").fetchone() or ("",)
+        last = database.send(connection, "other", store, rows, None)
+        assert database.send(connection, "other", store, rows[2:], rows[1].hash) == last
+    assert len(fleet.there()) == 2 * len(rows)
+
+
+def test_two_forwarders_at_once_double_nothing(fleet: Fleet) -> None:
+    fleet.write(1_500)
+    both = [threading.Thread(target=fleet.forward) for _ in range(3)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert fleet.there() == fleet.local()
+    assert fleet.alarms() == []
+
+
+def test_a_database_that_was_set_back_gets_its_rows_again(fleet: Fleet) -> None:
+    fleet.write(20)
+    fleet.forward()
+    keep = fleet.local()[9]
+    with database.connected(fleet.address("owner")) as owner:
+        owner.execute("DELETE FROM rows WHERE seq > %s", (keep[0],))
+        owner.execute("UPDATE chains SET last_seq = %s, last_hash = %s", (keep[0], keep[6]))
+    fleet.forward()
+    assert fleet.there() == fleet.local()
+    assert fleet.alarms() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("UPDATE rows SET body = '{}' WHERE seq = 5", "it was changed"),
+        ("DELETE FROM rows WHERE seq = 5", "rows are missing before it"),
+        ("DELETE FROM rows WHERE seq > 10", "rows are missing after 10"),
+    ],
+)
+def test_what_is_changed_in_the_database_is_an_alarm(fleet: Fleet, line: str, why: str) -> None:
+    fleet.write(10)
+    fleet.forward()
+    with database.connected(fleet.address("owner")) as owner:
+        owner.execute(line.encode())
+    assert fleet.alarms() == [why]
+
+
+def test_what_is_changed_on_a_mac_is_an_alarm_and_kept(fleet: Fleet) -> None:
+    fleet.write(5)
+    fleet.forward()
+    with database.connected(fleet.address("mac")) as connection:
+        rows = [database.AuditRow(*row) for row in fleet.local()]
+        at = next(at for at, row in enumerate(rows) if row.event == "intent")
+        changed = rows[at]._replace(body=rows[at].body.replace("tester", "nobody"))
+        database.send(connection, "forged", "s", [*rows[:at], changed, *rows[at + 2 :]], None)
+    assert sorted(fleet.alarms()) == ["it was changed", "rows are missing before it"]
+    assert len(fleet.there()) == 2 * len(rows) - 1
+
+
+def test_a_record_that_was_begun_anew_under_its_name_is_an_alarm(fleet: Fleet) -> None:
+    fleet.write(5)
+    fleet.forward()
+    with database.connected(fleet.address("owner")) as owner:
+        owner.execute("UPDATE chains SET last_hash = %s", (bytes(32),))
+    fleet.write(1)
+    fleet.forward()
+    assert "the host has another row here" in fleet.alarms()
+    with database.connected(fleet.address("owner")) as owner:
+        owner.execute(b"TRUNCATE faults")
+        owner.execute(b"UPDATE chains SET last_seq = last_seq + 100")
+    fleet.forward()
+    assert "the host has no rows after it" in fleet.alarms()
+
+
+def test_a_silent_mac_is_an_alarm(fleet: Fleet) -> None:
+    fleet.write(1)
+    fleet.forward()
+    with database.connected(fleet.address("owner")) as owner:
+        owner.execute("UPDATE hosts SET seen = '2026-03-01 09:30+00'")
+    assert fleet.alarms(silent=1.0) == ["nothing was heard since 2026-03-01 09:30"]
+
+
+def test_a_team_sees_its_own_and_a_host_writes_by_one_door(fleet: Fleet) -> None:
+    fleet.write(2)
+    fleet.forward()
+    with database.connected(fleet.address("stranger")) as other:
+        assert database.hosts(other) == []
+        assert database.calls(other, {}, 10) == []
+        assert database.check(other, 24.0) == (0, [])
+    with database.connected(fleet.address("lead")) as lead:
+        assert [row["host"] for row in database.hosts(lead)] == [HOST]
+        wanted = {"app": "com.apple.Notes", "client": "tester", "text": "LINE 1"}
+        assert [row["tool"] for row in database.calls(lead, wanted, 10)] == ["notes_count"]
+    for line in ("SELECT * FROM rows", "DELETE FROM rows", "INSERT INTO teams VALUES ('mac', 'b')"):
+        with pytest.raises(SetupError, match="does not allow it: permission denied"):  # noqa: SIM117
+            with database.connected(fleet.address("mac")) as host:
+                host.execute(line.encode())
+
+
+def test_writes_stop_before_more_waits_than_may(fleet: Fleet) -> None:
+    fleet.write(5)
+    fleet.forward(behind=10)
+    fleet.write(10)
+    audit = Audit.open(fleet.state)
+    try:
+        read = AuditIntent("notes_count", "SAFE")
+        audit.intent(read)
+        write = AuditIntent("notes_make", "MODIFY", effects=(("create", "a", "A", "note"),))
+        audit.intent(write)
+    except AuditError as error:
+        said = str(error)
+    finally:
+        audit.close()
+    assert "rows wait for the team's database" in said
+    fleet.forward(behind=10)
+    again = Audit.open(fleet.state)
+    assert again.intent(write)
+    again.close()
+
+
+def test_a_secret_that_the_mac_hides_is_not_in_the_database(fleet: Fleet) -> None:
+    secret = "hf_" + "aZ9" * 12
+    fleet.write(1, text=f"--token {secret}")
+    fleet.forward()
+    with database.connected(fleet.address("owner")) as owner:
+        every = owner.execute("SELECT rows::text, to_jsonb(rows)::text FROM rows").fetchall()
+    assert every
+    assert not any(secret in text for row in every for text in row)
+
+
+TEXTS = st.text(st.characters(min_codepoint=0, max_codepoint=0x2FF), max_size=30)
+
+
+def test_the_database_hashes_what_the_mac_hashes(fleet: Fleet) -> None:
+    with database.connected(fleet.address("owner")) as owner:
+
+        @given(st.integers(1, 2**53), TEXTS, st.integers(0, 2**31), st.dictionaries(TEXTS, TEXTS))
+        def same(seq: int, text: str, call: int, body: dict[str, str]) -> None:
+            # What an audit writes is ASCII; names hold no more than an escape.
+            row = (seq, "2026-03-01T09:30:00.000Z", "ab", call, "intent", json.dumps([text, body]))
+            found = owner.execute("SELECT text_of(%s, %s, %s, %s, %s, %s)", row).fetchone()
+            assert found is not None
+            assert bytes(found[0]) == text_of(*row)
+
+        same()
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(2, 200))]
+)
+def test_nothing_is_lost_or_doubled_whatever_fails(
+    new_fleet: Callable[[], Fleet], server: demo.Server, seed: int
+) -> None:
+    fleet, chance = new_fleet(), random.Random(seed)
+    keep: list[tuple[int, bytes]] = []
+    for _ in range(chance.randint(3, 6)):
+        fleet.write(chance.randint(1, 400), text=chance.choice(["é\u0000\\", '"', "x" * 500]))
+        fate = chance.choice(["network", "killed", "two", "back", "quiet"])
+        if fate == "network":
+            with broken_network(server.port, chance) as port:
+                for _ in range(3):
+                    with suppress(SetupError):
+                        fleet.forward(port)
+        elif fate == "killed":
+            sending = threading.Thread(target=lambda: suppress_forward(fleet))
+            sending.start()
+            threading.Event().wait(chance.random() * 0.05)
+            demo.stop(server, "immediate")
+            sending.join()
+            demo.start(server)
+        elif fate == "two":
+            both = [threading.Thread(target=lambda: suppress_forward(fleet)) for _ in range(2)]
+            for one in both:
+                one.start()
+            for one in both:
+                one.join()
+        elif fate == "back" and keep:
+            # A database that was restored from before.
+            seq, head = chance.choice(keep)
+            with database.connected(fleet.address("owner")) as owner:
+                owner.execute("DELETE FROM rows WHERE seq > %s", (seq,))
+                owner.execute("UPDATE chains SET last_seq = %s, last_hash = %s", (seq, head))
+        keep += [(row[0], row[6]) for row in fleet.there()[-1:]]
+    fleet.forward()
+    assert fleet.there() == fleet.local()
+    assert fleet.alarms() == []
+
+
+def suppress_forward(fleet: Fleet) -> None:
+    with suppress(SetupError):
+        fleet.forward()
+
+
+def test_what_is_wrong_is_one_line_without_the_password(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path))
+    with pytest.raises(SetupError, match="belongs to no fleet: iac-fleet join"):
+        read_settings()
+    address = "postgresql://mac:hunter2@127.0.0.1:1/fleet"
+    write_settings(FleetSettings(address, 'the "old" Mac', 5))
+    assert read_settings() == (address, 'the "old" Mac', 5)
+    with pytest.raises(SetupError) as caught, database.connected(address):
+        pass
+    assert "127.0.0.1/fleet cannot be used" in str(caught.value)
+    with pytest.raises(SetupError) as wrong, database.connected("postgresql://mac:hunter2@[/x"):
+        pass
+    assert "hunter2" not in f"{caught.value}{wrong.value}"
+    assert "\n" not in str(caught.value)
+    settings_path().write_text("[fleet]\ndatabase = 5\n")
+    with pytest.raises(SetupError, match="database and host are texts"):
+        read_settings()
+    settings_path().chmod(0o644)
+    with pytest.raises(SetupError, match="chmod 600"):
+        read_settings()
