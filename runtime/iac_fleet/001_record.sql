@@ -66,15 +66,15 @@ $$ SELECT team FROM teams WHERE role = session_user $$;
 
 -- What the hash of a row covers beside the hash before it, as a host's own audit writes it.
 CREATE FUNCTION text_of(seq bigint, at text, run text, call bigint, event text, body text)
-RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+RETURNS bytea LANGUAGE sql STABLE AS $$
     SELECT convert_to('[' || seq || ',' || to_json(at) || ',' || to_json(run) || ',' || call
         || ',' || to_json(event) || ',' || to_json(body) || ']', 'UTF8')
 $$;
 
 -- What an intent says, by name; nothing where its body was made by no audit.
-CREATE FUNCTION said_in(event text, body text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION said_in(body text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    RETURN CASE WHEN event = 'intent' THEN replace(body, '\u0000', '')::jsonb END;
+    RETURN replace(body, '\u0000', '')::jsonb;
 EXCEPTION WHEN data_exception THEN
     RETURN NULL;
 END $$;
@@ -102,10 +102,8 @@ END $$;
 
 -- Takes rows of a chain, those that are there already passed over; returns the last place that is
 -- there. What does not fit is kept all the same, and said in `faults`.
-CREATE FUNCTION arrive(
-    host_ text, store_ text, before_ bytea, seqs bigint[], times text[], sessions text[],
-    calls bigint[], events text[], bodies text[], hashes bytea[]
-) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = fleet, pg_temp AS $$
+CREATE FUNCTION arrive(host_ text, store_ text, before_ bytea, rows_ json) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = fleet, pg_temp AS $$
 DECLARE
     team_ text := my_team();
     last bigint;
@@ -120,13 +118,15 @@ BEGIN
     INSERT INTO chains (team, host, store) VALUES (team_, host_, store_) ON CONFLICT DO NOTHING;
     SELECT last_seq, last_hash INTO last, head FROM chains
         WHERE team = team_ AND host = host_ AND store = store_ FOR UPDATE;
-    IF before_ IS NOT NULL AND seqs[1] = last + 1 AND before_ <> head THEN
+    IF before_ <> head AND (rows_ -> 0 ->> 'seq')::bigint = last + 1 THEN
         INSERT INTO faults VALUES (team_, host_, store_, last, 'the host has another row here')
             ON CONFLICT DO NOTHING;
     END IF;
     WITH given AS (
-        SELECT * FROM unnest(seqs, times, sessions, calls, events, bodies, hashes)
-            AS t(seq, time, session, call, event, body, hash) WHERE seq > last
+        SELECT seq, time, session, call, event, body, decode(hash, 'hex') AS hash
+        FROM json_to_recordset(rows_) AS t(seq bigint, time text, session text, call bigint,
+            event text, body text, hash text)
+        WHERE seq > last
     ), linked AS (
         SELECT *, coalesce(lag(seq) OVER w, last) AS seq_before,
             coalesce(lag(hash) OVER w, head) AS hash_before
@@ -138,17 +138,17 @@ BEGIN
             OR sha256(hash_before || text_of(seq, time, session, call, event, body)) <> hash
     ), told AS (
         INSERT INTO faults SELECT team_, host_, store_, seq, why FROM wrong ON CONFLICT DO NOTHING
+    ), ended AS (
+        UPDATE chains SET (last_seq, last_hash) = (SELECT seq, hash FROM given ORDER BY seq DESC LIMIT 1)
+        WHERE team = team_ AND host = host_ AND store = store_ AND EXISTS (SELECT FROM given)
     )
     INSERT INTO rows (team, host, store, seq, time, session, call, event, body, hash,
         app, tool, client, level, decision)
     SELECT team_, host_, store_, seq, time, session, call, event, body, hash,
         said ->> 'app', said ->> 'tool', said ->> 'client', said ->> 'level', said ->> 'decision'
-    FROM given, LATERAL (SELECT said_in(event, body)) AS s(said)
+    FROM given, LATERAL (SELECT CASE WHEN event = 'intent' THEN said_in(body) END) AS s(said)
     ORDER BY seq;
-    UPDATE chains SET (last_seq, last_hash) = (
-        SELECT g.seq, g.hash FROM unnest(seqs, hashes) AS g(seq, hash) ORDER BY g.seq DESC LIMIT 1)
-    WHERE team = team_ AND host = host_ AND store = store_ AND seqs[cardinality(seqs)] > last;
-    RETURN greatest(last, seqs[cardinality(seqs)]);
+    RETURN (SELECT last_seq FROM chains WHERE team = team_ AND host = host_ AND store = store_);
 END $$;
 
 CREATE FUNCTION last_of(host_ text, store_ text) RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER

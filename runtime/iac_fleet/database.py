@@ -4,6 +4,7 @@ The schema is plain SQL in numbered files: it is functions, policies and partiti
 that compares models knows. Whoever owns the database migrates it; a host only calls functions.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
@@ -115,12 +116,10 @@ def send(
     `before` is the hash of the row before them, as this Mac has it. What is there already is passed
     over, so rows may be sent again after an answer was lost.
     """
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    seqs, times, sessions, calls, events, bodies, hashes = columns
+    # One text, which both sides read in C; seven arrays take the time of twenty.
+    given = json.dumps([row._asdict() | {"hash": row.hash.hex()} for row in rows])
     found = connection.execute(
-        "SELECT arrive(%s, %s, %s, %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::text[],"
-        " %s::text[], %s::bytea[])",
-        (host, store, before, seqs, times, sessions, calls, events, bodies, hashes),
+        "SELECT arrive(%s, %s, %s, %s::json)", (host, store, before, given)
     ).fetchone()
     assert found is not None
     return int(found[0])

@@ -16,7 +16,7 @@ from iac_base.errors import SetupError
 from iac_fleet import database, demo
 from iac_fleet.settings import FleetSettings, read_settings, settings_path, write_settings
 from iac_runtime.audit import Audit, AuditError, AuditIntent
-from iac_runtime.audit.chain import text_of
+from iac_runtime.audit.chain import AuditRow, text_of
 
 
 def test_rows_come_once_and_in_order(fleet: Fleet) -> None:
@@ -34,7 +34,7 @@ def test_what_was_sent_before_an_answer_was_lost_is_passed_over(fleet: Fleet) ->
     fleet.write(3)
     fleet.forward()
     with database.connected(fleet.address("mac")) as connection:
-        rows = [database.AuditRow(*row) for row in fleet.local()]
+        rows = [AuditRow(*row) for row in fleet.local()]
         (store,) = connection.execute("SELECT 'x'").fetchone() or ("",)
         last = database.send(connection, "other", store, rows, None)
         assert database.send(connection, "other", store, rows[2:], rows[1].hash) == last
@@ -84,7 +84,7 @@ def test_what_is_changed_on_a_mac_is_an_alarm_and_kept(fleet: Fleet) -> None:
     fleet.write(5)
     fleet.forward()
     with database.connected(fleet.address("mac")) as connection:
-        rows = [database.AuditRow(*row) for row in fleet.local()]
+        rows = [AuditRow(*row) for row in fleet.local()]
         at = next(at for at, row in enumerate(rows) if row.event == "intent")
         changed = rows[at]._replace(body=rows[at].body.replace("tester", "nobody"))
         database.send(connection, "forged", "s", [*rows[:at], changed, *rows[at + 2 :]], None)

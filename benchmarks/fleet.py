@@ -1,0 +1,153 @@
+"""What a team's database takes and answers, on a PostgreSQL server of the bench's own.
+
+    python benchmarks/fleet.py [--rows 1000000] [--sent 100000]
+
+Prints rows a second through `arrive`, which checks the chain, and into a table alike by INSERT and
+by COPY; bytes a row; and how long the questions of `iac-fleet` take on `--rows` rows of 1,000 hosts
+in one month, median of five.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from iac_fleet import database, demo
+from iac_fleet.forward import BATCH
+from iac_runtime.audit import AuditIntent, AuditOutcome
+from iac_runtime.audit.chain import START, AuditRow, chained
+from iac_runtime.audit.store import Part
+from iac_runtime.audit.writer import intent_body, outcome_body
+
+
+def record(count: int) -> Iterator[list[AuditRow]]:
+    """Yield the rows of a record in batches: calls of a middling size, and what came of them."""
+    given = {"element": "message", "of": "inbox", "where": {"subject": {"contains": "Lunch"}}}
+    intent = AuditIntent("mail_list", "SAFE", app="com.apple.mail", client="claude",
+                         arguments=given, line="Application('Mail').inbox.messages.whose(...)",
+                         effects=(("read", "com.apple.mail", "Mail", "message"),))  # fmt: skip
+    bodies = (
+        ("intent", intent_body(intent)[0]),
+        ("outcome", outcome_body(AuditOutcome("done", 0.1), ())),
+    )
+    before, place = START, 0
+    for start in range(0, count, BATCH):
+        parts = (
+            Part("2026-11-23T09:30:00.000Z", "0123456789abcdef", number // 2, *bodies[number % 2])
+            for number in range(start, start + BATCH)
+        )
+        rows = [AuditRow._make(row) for row in chained(before, place, parts)]
+        before, place = rows[-1].hash, rows[-1].seq
+        yield rows
+
+
+def per_second(count: int, work: Callable[[], object]) -> float:
+    """Return how many of `count` go through `work` in a second."""
+    began = time.perf_counter()
+    work()
+    return count / (time.perf_counter() - began)
+
+
+_COLUMNS = "seq, time, session, call, event, body, hash"
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--sent", type=int, default=100_000)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="iac-fleet-") as name:
+        Path(name).chmod(0o755)
+        with demo.served(Path(name) / "postgresql") as server:
+            with database.connected(server.address(name="postgres")) as owner:
+                owner.execute("CREATE DATABASE fleet")
+            with database.connected(server.address()) as owner:
+                database.migrate(owner)
+                database.add_team(owner, "bench", "owner", reads=True)
+                rates(owner, given.sent)
+                questions(owner, given.rows)
+
+
+def rates(owner: Any, count: int) -> None:
+    """Print rows a second by each way."""
+    batches = list(record(count))
+    owner.execute("CREATE TABLE alike (LIKE rows INCLUDING ALL)")
+
+    def sent() -> None:
+        before = None
+        for rows in batches:
+            database.send(owner, "mac", "chain", rows, before)
+            before = rows[-1].hash
+
+    def inserted() -> None:
+        for rows in batches:
+            given = json.dumps([row._asdict() | {"hash": row.hash.hex()} for row in rows])
+            owner.execute(
+                f"INSERT INTO alike (team, host, store, {_COLUMNS}, app, tool, client)"  # noqa: S608
+                " SELECT 'bench', 'mac', 'chain', seq, time, session, call, event, body,"
+                " decode(hash, 'hex'), 'com.apple.mail', 'mail_list', 'claude'"
+                " FROM json_to_recordset(%s::json) AS t(seq bigint, time text, session text,"
+                " call bigint, event text, body text, hash text)",
+                (given,),
+            )
+
+    def copied() -> None:
+        with owner.cursor().copy(f"COPY alike (team, host, store, {_COLUMNS}) FROM STDIN") as copy:
+            for rows in batches:
+                for row in rows:
+                    copy.write_row(("bench", "mac", "chain", *row))
+
+    found = {label: per_second(count, work) for label, work in
+             (("arrive", sent), ("INSERT alike", inserted), ("COPY alike", copied))}  # fmt: skip
+    for label, rate in found.items():
+        print(f"{label:<40} {rate:9.0f} rows/s  {found['arrive'] / rate:5.2f}")
+
+
+def questions(owner: Any, count: int) -> None:
+    """Print how long questions take on many rows."""
+    hosts = 1_000
+    owner.execute("TRUNCATE rows, chains, hosts, alike")
+    owner.execute(
+        """INSERT INTO rows SELECT 'bench', 'mac-' || n % %s, 'chain', n / %s + 1, now(),
+            to_char(now() - make_interval(secs => (%s - n) * 0.5), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+            'session', n, CASE n %% 2 WHEN 0 THEN 'intent' ELSE 'outcome' END,
+            CASE n %% 2 WHEN 0 THEN %s ELSE '{"result":"done","ms":100}' END,
+            sha256(n::text::bytea), 'app-' || n %% 97, 'tool-' || n %% 4999, 'client-' || n %% 7,
+            'SAFE', 'allow' FROM generate_series(0, %s) AS n""".replace("n % %s", "n %% %s"),
+        (hosts, hosts, count, next(record(BATCH))[0].body, count - 1),
+    )
+    owner.execute("INSERT INTO hosts SELECT 'bench', 'mac-' || n FROM generate_series(0, 999) AS n")
+    owner.execute(
+        "INSERT INTO chains SELECT 'bench', host, 'chain', %s FROM hosts", (count // hosts,)
+    )
+    owner.execute("VACUUM ANALYZE")
+    (size,) = owner.execute("SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits"
+                            " WHERE inhparent = 'rows'::regclass").fetchone()  # fmt: skip
+    print(f"{'size':<40} {size / count:9.0f} bytes/row")
+    day = "2026-01-01"
+    asked: dict[str, Callable[[], object]] = {
+        "hosts": lambda: database.hosts(owner),
+        "the newest 50": lambda: database.calls(owner, {}, 50),
+        "the newest 50 of an app": lambda: database.calls(owner, {"app": "app-2"}, 50),
+        "the newest 50 of a tool": lambda: database.calls(owner, {"tool": "tool-4"}, 50),
+        "the newest 50 of a host since a day": lambda: database.calls(
+            owner, {"host": "mac-4", "since": day}, 50
+        ),
+        "50 with a text that is everywhere": lambda: database.calls(owner, {"text": "Lunch"}, 50),
+    }
+    for label, ask in asked.items():
+        times = []
+        for _ in range(5):
+            began = time.perf_counter()
+            ask()
+            times.append(time.perf_counter() - began)
+        print(f"{label:<40} {statistics.median(times) * 1000:9.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
