@@ -69,8 +69,12 @@ def main() -> None:
             with database.connected(server.address()) as owner:
                 database.migrate(owner)
                 database.add_team(owner, "bench", "owner", reads=True)
+                owner.execute("CREATE ROLE lead LOGIN")
+                database.add_team(owner, "bench", "lead", reads=True)
                 rates(owner, given.sent)
-                questions(owner, given.rows)
+                fill(owner, given.rows)
+            with database.connected(server.address("lead")) as lead:
+                questions(lead)
 
 
 def rates(owner: Any, count: int) -> None:
@@ -108,8 +112,8 @@ def rates(owner: Any, count: int) -> None:
         print(f"{label:<40} {rate:9.0f} rows/s  {found['arrive'] / rate:5.2f}")
 
 
-def questions(owner: Any, count: int) -> None:
-    """Print how long questions take on many rows."""
+def fill(owner: Any, count: int) -> None:
+    """Fill the record, and print the bytes of a row."""
     hosts = 1_000
     owner.execute("TRUNCATE rows, chains, hosts, alike")
     owner.execute(
@@ -129,6 +133,10 @@ def questions(owner: Any, count: int) -> None:
     (size,) = owner.execute("SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits"
                             " WHERE inhparent = 'rows'::regclass").fetchone()  # fmt: skip
     print(f"{'size':<40} {size / count:9.0f} bytes/row")
+
+
+def questions(owner: Any) -> None:
+    """Print how long questions take, to a role that sees its team alone."""
     day = "2026-01-01"
     asked: dict[str, Callable[[], object]] = {
         "hosts": lambda: database.hosts(owner),

@@ -17,6 +17,7 @@ import click
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from iac_fleet.cli import cli as fleet
 from iac_gen.cli.group import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_scenario.cli import cli as scenario
@@ -24,7 +25,7 @@ from iac_scenario.cli import cli as scenario
 ROOT: Final = Path(__file__).resolve().parent.parent
 LONGEST: Final = 25
 PROGRAMS: Final[dict[str, click.Command]] = {
-    "iac-gen": gen, "iac-mcp": mcp, "iac-scenario": scenario
+    "iac-fleet": fleet, "iac-gen": gen, "iac-mcp": mcp, "iac-scenario": scenario
 }  # fmt: skip
 _RULES: Final = tomllib.loads((ROOT / "docs/language.toml").read_text("utf-8"))
 _INSTEAD: Final = {
@@ -36,7 +37,7 @@ _EXPLAINED: Final[dict[str, str]] = _RULES["names"]["explained"]
 _ABBREVIATION: Final = re.compile(r"\b[A-Z]{2,}s?\b")
 _END: Final = re.compile(r"(?<=[.?!])[\"”)*_]*\s+(?=[\"“(*_`]*[A-Z`0-9{…])")
 _SQL: Final = re.compile(r"\b(?:SELECT|WHERE|DELETE FROM|ORDER BY|UPDATE \w+ SET)\b")
-_COMMAND: Final = re.compile(r"(?:^|[\s/])(iac-(?:gen|mcp|scenario)) ([^|>#\n]*)")
+_COMMAND: Final = re.compile(r"(?:^|[\s/])(iac-(?:fleet|gen|mcp|scenario)) ([^|>#\n]*)")
 _LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 _SENTENCE: Final = re.compile(r"[A-Z`{][^\n]* [^\n]* [^\n]*[.?:]")
 _CODE: Final = ("code_inline", "fence", "code_block")

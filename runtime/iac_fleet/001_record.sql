@@ -71,10 +71,10 @@ RETURNS bytea LANGUAGE sql STABLE AS $$
         || ',' || to_json(event) || ',' || to_json(body) || ']', 'UTF8')
 $$;
 
--- What an intent says, by name; nothing where its body was made by no audit.
-CREATE FUNCTION said_in(body text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+-- A body that no audit wrote says nothing, and is kept all the same.
+CREATE FUNCTION said_in(body text) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    RETURN replace(body, '\u0000', '')::jsonb;
+    RETURN replace(body, '\u0000', '')::json;
 EXCEPTION WHEN data_exception THEN
     RETURN NULL;
 END $$;
@@ -100,28 +100,10 @@ BEGIN
     END LOOP;
 END $$;
 
--- Takes rows of a chain, those that are there already passed over; returns the last place that is
--- there. What does not fit is kept all the same, and said in `faults`.
-CREATE FUNCTION arrive(host_ text, store_ text, before_ bytea, rows_ json) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = fleet, pg_temp AS $$
-DECLARE
-    team_ text := my_team();
-    last bigint;
-    head bytea;
+-- Checks rows after a place of a chain and keeps them; `careful` takes ten times as long.
+CREATE FUNCTION keep(team_ text, host_ text, store_ text, last bigint, head bytea, rows_ json,
+    careful boolean) RETURNS void LANGUAGE plpgsql SET search_path = fleet, pg_temp AS $$
 BEGIN
-    IF team_ IS NULL THEN
-        RAISE EXCEPTION 'this role belongs to no team' USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    PERFORM make_room();
-    INSERT INTO hosts (team, host) VALUES (team_, host_)
-        ON CONFLICT (team, host) DO UPDATE SET seen = now();
-    INSERT INTO chains (team, host, store) VALUES (team_, host_, store_) ON CONFLICT DO NOTHING;
-    SELECT last_seq, last_hash INTO last, head FROM chains
-        WHERE team = team_ AND host = host_ AND store = store_ FOR UPDATE;
-    IF before_ <> head AND (rows_ -> 0 ->> 'seq')::bigint = last + 1 THEN
-        INSERT INTO faults VALUES (team_, host_, store_, last, 'the host has another row here')
-            ON CONFLICT DO NOTHING;
-    END IF;
     WITH given AS (
         SELECT seq, time, session, call, event, body, decode(hash, 'hex') AS hash
         FROM json_to_recordset(rows_) AS t(seq bigint, time text, session text, call bigint,
@@ -144,10 +126,40 @@ BEGIN
     )
     INSERT INTO rows (team, host, store, seq, time, session, call, event, body, hash,
         app, tool, client, level, decision)
-    SELECT team_, host_, store_, seq, time, session, call, event, body, hash,
-        said ->> 'app', said ->> 'tool', said ->> 'client', said ->> 'level', said ->> 'decision'
-    FROM given, LATERAL (SELECT CASE WHEN event = 'intent' THEN said_in(body) END) AS s(said)
+    SELECT team_, host_, store_, seq, time, session, call, event, body, hash, said.*
+    FROM given LEFT JOIN LATERAL json_to_record(
+        CASE WHEN event <> 'intent' THEN NULL WHEN careful THEN said_in(body) ELSE body::json END
+    ) AS said(app text, tool text, client text, level text, decision text) ON true
     ORDER BY seq;
+END $$;
+
+-- Takes rows of a chain, those that are there already passed over; returns the last place that is
+-- there. What does not fit is kept all the same, and said in `faults`.
+CREATE FUNCTION arrive(host_ text, store_ text, before_ bytea, rows_ json) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = fleet, pg_temp AS $$
+DECLARE
+    team_ text := my_team();
+    last bigint;
+    head bytea;
+BEGIN
+    IF team_ IS NULL THEN
+        RAISE EXCEPTION 'this role belongs to no team' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    PERFORM make_room();
+    INSERT INTO hosts (team, host) VALUES (team_, host_)
+        ON CONFLICT (team, host) DO UPDATE SET seen = now();
+    INSERT INTO chains (team, host, store) VALUES (team_, host_, store_) ON CONFLICT DO NOTHING;
+    SELECT last_seq, last_hash INTO last, head FROM chains
+        WHERE team = team_ AND host = host_ AND store = store_ FOR UPDATE;
+    IF before_ <> head AND (rows_ -> 0 ->> 'seq')::bigint = last + 1 THEN
+        INSERT INTO faults VALUES (team_, host_, store_, last, 'the host has another row here')
+            ON CONFLICT DO NOTHING;
+    END IF;
+    BEGIN
+        PERFORM keep(team_, host_, store_, last, head, rows_, false);
+    EXCEPTION WHEN data_exception THEN
+        PERFORM keep(team_, host_, store_, last, head, rows_, true);
+    END;
     RETURN (SELECT last_seq FROM chains WHERE team = team_ AND host = host_ AND store = store_);
 END $$;
 
@@ -185,4 +197,4 @@ CREATE POLICY own ON chains FOR SELECT USING (team = my_team());
 CREATE POLICY own ON rows FOR SELECT USING (team = my_team());
 CREATE POLICY own ON faults FOR SELECT USING (team = my_team());
 
-REVOKE ALL ON FUNCTION arrive, last_of, tell, shortened, make_room, my_team FROM PUBLIC;
+REVOKE ALL ON FUNCTION arrive, keep, last_of, tell, shortened, make_room, my_team FROM PUBLIC;

@@ -62,7 +62,7 @@ def migrate(address: str | None) -> None:
 @click.option("--reads", is_flag=True, help="The role may also read the record of the team.")
 @DATABASE
 def add_team(team: str, role: str, reads: bool, address: str | None) -> None:
-    """Let ROLE, a role of the database, write for TEAM; run by the owner of the database."""
+    """Let a role of the database write for a team; run by the owner of the database."""
     with database.connected(_address(address)) as connection:
         database.add_team(connection, team, role, reads=reads)
     click.echo(f"{role} writes for {team}{' and reads its record' if reads else ''}.")
@@ -79,7 +79,7 @@ def add_team(team: str, role: str, reads: bool, address: str | None) -> None:
     help="Rows that may wait for the database before tools change nothing more.",
 )
 def join(address: str, host: str | None, behind: int) -> None:
-    """Let this Mac send its record to the database at ADDRESS."""
+    """Let this Mac send its record to a database, such as postgresql://mac@server/fleet."""
     import socket
 
     settings = FleetSettings(address, host or socket.gethostname(), behind)
@@ -189,7 +189,7 @@ def audit(last: int, as_json: bool, address: str | None, **wanted: str) -> None:
 @JSON
 @DATABASE
 def verify(silent: float, as_json: bool, address: str | None) -> int:
-    """Follow the chain of every Mac anew; end with 1 where one broke or a Mac fell silent."""
+    """Check the chain of every Mac again; end with 1 if one broke or a Mac fell silent."""
     with database.connected(_address(address)) as connection:
         rows, alarms = database.check(connection, silent)
     if as_json:

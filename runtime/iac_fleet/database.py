@@ -48,7 +48,9 @@ def connected(address: str) -> Iterator[psycopg.Connection[Any]]:
     try:
         where = conninfo_to_dict(address)
     except psycopg.ProgrammingError:
-        raise SetupError("The database's address is wrong: postgresql://USER@HOST/NAME.") from None
+        raise SetupError(
+            "The database's address is wrong: postgresql://mac@server/fleet."
+        ) from None
     place = f"{where.get('host', 'this machine')}/{where.get('dbname', '')}"
     try:
         with psycopg.connect(address, autocommit=True, **_OPTIONS) as connection:
