@@ -1,7 +1,5 @@
 """The page as a person sees it, in a real Chromium."""
 
-import shutil
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -26,20 +24,6 @@ def running(work: Callable[[], object]) -> Iterator[None]:
     yield
     thread.join(60)
     assert not thread.is_alive()
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("axe-core comes from npm, which is not installed")
-    folder = tmp_path_factory.mktemp("axe")
-    argv = [npm, "install", "--silent", "--no-audit", "--no-fund", "axe-core@4.14.1"]
-    done = subprocess.run(argv, cwd=folder, check=False, capture_output=True)
-    found = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if done.returncode or not found.exists():
-        pytest.skip("axe-core could not be installed")
-    return found.read_text()
 
 
 def test_views_have_no_fault_that_axe_finds(tab: Any, page: OpenPage, axe: str) -> None:
