@@ -1,5 +1,8 @@
 """The page as a person sees it, in a real Chromium."""
 
+import json
+import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +16,7 @@ from mcp.client.stdio import stdio_client
 from opened_page import HOSTILE, OpenPage, environment
 
 VIEWS = ("/now", "/apps", "/apps/notes", "/tools/notes_make_note", "/search?q=unread mail",
-         "/calls", "/chain", "/rules", "/tools/nothing")  # fmt: skip
+         "/calls", "/chain", "/changes", "/rules", "/tools/nothing")  # fmt: skip
 
 
 @contextmanager
@@ -125,6 +128,45 @@ def test_it_fits_a_narrow_window(tab: Any, page: OpenPage) -> None:
     for path in VIEWS:
         tab.goto(f"{page.base}{path}")
         assert tab.evaluate("document.documentElement.scrollWidth") <= 320, path
+
+
+def test_an_update_is_reviewed_and_a_lower_level_is_accepted_by_a_click(
+    tab: Any, page: OpenPage
+) -> None:
+    tools = page.data / "tools"
+    argv = ["build", "notes", "--bundled", "--output", str(tools)]
+    subprocess.run([sys.executable, "-m", "iac_gen", *argv], check=True, capture_output=True)
+    lock = tools / "tools.lock"
+    # As an earlier review left it: a level was higher, and a property was not there.
+    held = json.loads(lock.read_bytes())
+    held["terms"]["property notes.note.name"][1] = ["DANGEROUS"]
+    del held["terms"]["property notes.note.creation date"]
+    lock.write_text(json.dumps(held))
+    tab.goto(f"{page.base}/changes")
+    tab.select_option("#app", "notes")
+    tab.click("button:text('Compare')")
+    assert "property note.creation date added" in tab.inner_text("main")
+    row = tab.locator("section .even tr", has_text="note.name")
+    assert row.inner_text().split("\t") == ["property note.name", "DANGEROUS", "MODIFY"]
+    tab.click("button:text('Build')")
+    assert "not every lower level is accepted" in tab.inner_text("[role=status]")
+    assert json.loads(lock.read_bytes()) == held
+    tab.check("[name='accept notes.note.name']")
+    held["terms"]["property notes.folder.name"][1] = ["DANGEROUS"]
+    lock.write_text(json.dumps(held))
+    tab.click("button:text('Build')")
+    assert "something changed since you looked" in tab.inner_text("[role=status]")
+    for name in ("notes.note.name", "notes.folder.name"):
+        tab.check(f"[name='accept {name}']")
+    tab.click("button:text('Build')")
+    assert "The tools are built" in tab.inner_text("[role=status]")
+    after = json.loads(lock.read_bytes())["terms"]
+    assert after["property notes.note.name"][1] == ["MODIFY"]
+    tab.goto(f"{page.base}/changes?compare=1&app=notes")
+    assert "A build would change nothing." in tab.inner_text("main")
+    tab.goto(f"{page.base}/changes?compare=1&app=--help")
+    assert "--help" in tab.inner_text("[role=alert]")
+    shutil.rmtree(tools)
 
 
 @pytest.mark.parametrize("answer", ["Allow once", "Deny"])
