@@ -127,13 +127,12 @@ def _fields(found: Tool) -> Iterator[View]:
 
 def calls(state: Path, asked: Mapping[str, str]) -> View:
     """Return the calls that fit what a form asks, the newest first, and charts."""
-    names = ("text", "app", "tool", "client", "level", "result", "since", "until")
+    names = ("text", "app", "tool", "client", "level", "result", "decision", "since", "until")
     given: dict[str, Any] = {name: asked.get(name, "").strip() for name in names}
-    query = Query(**given)
-    found = _calls(state, query, PAGE)[::-1]
-    decided = asked.get("decision", "")
-    shown = [one for one in found if not decided or one.decision == decided]
-    older = {**asked, "until": found[-1].time} if len(found) == PAGE else None
+    before = asked.get("before", "")
+    query = Query(**given, before=int(before) if before.isdecimal() else 0)
+    shown = _calls(state, query, PAGE)[::-1]
+    older = {**asked, "before": shown[-1].seq} if len(shown) == PAGE else None
     counted = _counts(state)
     return {"calls": shown, "asked": asked, "older": older, "levels": LEVELS,
             "days": by_day(counted), "by_app": by_app(counted)}  # fmt: skip
