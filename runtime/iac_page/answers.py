@@ -64,7 +64,7 @@ def _app(sources: PageSources, request: Request, show: Show) -> Response:
     assert sources.gate.catalogue is not None
     row = sources.gate.catalogue.apps.get(request.path_params["key"])
     if row is None:
-        return show("fault", {"says": "There is no such app here."}, 404)
+        return show("fault", {"says": "no_app"}, 404)
     return show("app", views.app(sources.gate, row))
 
 
@@ -204,6 +204,16 @@ def _changes(sources: PageSources, request: Request, show: Show) -> Response:
     return show("changes", {**changes.view(sources.gate, app), "review": review, "said": ""})
 
 
+def _why(sources: PageSources, request: Request, show: Show) -> Response:
+    assert sources.gate.catalogue is not None
+    app = sources.gate.catalogue.apps.get(request.path_params["key"])
+    if app is None:
+        return show("fault", {"says": "no_app"}, 404)
+    name = request.path_params["name"]
+    lines, wrong = changes.why(app.key, name)
+    return show("why", {"app": app, "name": name, "lines": lines, "wrong": wrong})
+
+
 def _accept(
     sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
@@ -219,6 +229,7 @@ VIEWS: Final[Mapping[str, Make]] = {
     "/apps": _apps,
     "/apps/{key}": _app,
     "/tools/{name}": _tool,
+    "/why/{key}/{name}": _why,
     "/search": _search,
     "/calls": _calls,
     "/calls/{seq:int}": _call,

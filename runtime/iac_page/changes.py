@@ -85,12 +85,23 @@ def _said(command: str, app: str, *options: str) -> tuple[Any, str]:
     """Return what the generator printed as JSON, else None and why."""
     folder = str(data_folder() / "tools")
     names = ("--", app) if app else ()
-    done = run_generator(command, "--json", "--output", folder, *options, *names)
-    if done is None:
-        return None, f"The generator is not installed: {pip_install('gen')}"
+    text, wrong = _run(command, "--json", "--output", folder, *options, *names)
     try:
-        found = json.loads(done.stdout)
+        return json.loads(text), ""
     except ValueError:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        return None, lines[-1] if lines else "The generator did not finish."
-    return found, ""
+        return None, wrong
+
+
+def why(app: str, name: str) -> tuple[list[str], str]:
+    """Return the evidence of the levels of a tool or a class, else why there is none."""
+    text, wrong = _run("show", "--why", app, name)
+    return text.splitlines(), "" if text else wrong
+
+
+def _run(*arguments: str) -> tuple[str, str]:
+    """Return what the generator printed, and the last line of what it said was wrong."""
+    done = run_generator(*arguments)
+    if done is None:
+        return "", f"The generator is not installed: {pip_install('gen')}"
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return done.stdout.decode(), lines[-1] if lines else "The generator did not finish."

@@ -35,6 +35,7 @@ from iac_runtime.audit.reading import row_lines
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.policy.page import close_page, open_page, waiting
+from iac_runtime.policy.question import told
 
 HERE: Final = Path(__file__).parent
 MOST: Final = 200_000
@@ -123,6 +124,7 @@ def _environment(keys: PageKeys) -> Environment:
     found.globals["form_token"] = keys.form
     found.filters["json"] = views.pretty
     found.filters["query"] = urlencode
+    found.filters["told"] = lambda question: told(question.text)
     return found
 
 
@@ -153,12 +155,12 @@ def _form(change: Change, sources: PageSources, show: Show) -> Callable[[Request
         async for part in request.stream():
             body += part
             if len(body) > MOST:
-                return show("fault", {"says": "The form is too large."}, 413)
+                return show("fault", {"says": "too_large"}, 413)
         rows = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
         # A browser ends the lines of a text as the mail of old did.
         fields = {name: value.replace("\r\n", "\n") for name, value in rows}
         if not _same(fields.get("form", ""), sources.keys.form):
-            return show("fault", {"says": "This form is of another page; load it again."}, 403)
+            return show("fault", {"says": "other_form"}, 403)
         try:
             return await run_in_threadpool(change, sources, request, show, fields)
         except IacError as error:

@@ -16,7 +16,7 @@ from iac_runtime.policy.permissions import Requester
 from iac_runtime.search import SearchHit
 from iac_runtime.serve.pages import any_page
 from iac_runtime.serve.status import status_facts
-from iac_runtime.tool import LEVELS
+from iac_runtime.tool import LEVELS, Class, Level
 from iac_runtime.tools.catalogue import AppRow, Catalogue, ToolRow
 from iac_runtime.tools.shape import Tool
 
@@ -43,7 +43,7 @@ class Bar(NamedTuple):
 def now(state: Path) -> View:
     """Return what runs, and what waits for an answer."""
     facts = status_facts()
-    running = [one for one in _calls(state, Query(), PAGE) if one.result == "running"]
+    running = _calls(state, Query(result="running", since=_days_ago(1)), PAGE)[::-1]
     return {**facts, "running": running, "asked": list(waiting(state))}
 
 
@@ -60,15 +60,9 @@ def app(gate: Gate, row: AppRow) -> View:
     """Return the tools and classes of an app, and what the policy makes of each tool."""
     catalogue = _catalogue(gate)
     tools = [one for one in catalogue.tools.values() if one.app.key == row.key]
-    tables = catalogue.tables(row)
     classes = [
-        {
-            "name": name,
-            "level": _setting(one),
-            "set": [part.term for part in one.properties if part.access != "r"],
-            "elements": [part.term for part in one.elements],
-        }
-        for name, one in sorted(tables.classes.items())
+        {"name": name, "row": one, "set": _settable(one)}
+        for name, one in sorted(catalogue.tables(row).classes.items())
     ]
     shown = [
         {"row": one, "tool": catalogue.tool(one), "decision": _usual(gate, one, catalogue)}
@@ -77,9 +71,11 @@ def app(gate: Gate, row: AppRow) -> View:
     return {"app": row, "tools": shown, "classes": classes}
 
 
-def _setting(row: Any) -> str:
-    levels = [part.level for part in row.properties if part.access != "r"]
-    return max(levels, key=LEVELS.index, default="") if levels else ""
+def _settable(row: Class) -> Mapping[Level, list[str]]:
+    """Return level -> the properties of a class that can be set at it."""
+    can = [part for part in row.properties if part.access != "r"]
+    found = {level: [part.term for part in can if part.level == level] for level in LEVELS}
+    return {level: terms for level, terms in found.items() if terms}
 
 
 def _usual(gate: Gate, row: ToolRow, catalogue: Catalogue) -> Decision | None:
@@ -177,11 +173,14 @@ def by_app(counted: Mapping[tuple[str, str], int]) -> list[Bar]:
 
 
 def _counts(state: Path) -> Mapping[tuple[str, str], int]:
-    since = (datetime.now(UTC) - timedelta(days=_DAYS)).date().isoformat()
     try:
-        return counts(state, since)
+        return counts(state, _days_ago(_DAYS))
     except SetupError:
         return {}
+
+
+def _days_ago(days: int) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
 
 
 def _calls(state: Path, query: Query, limit: int) -> list[AuditEntry]:

@@ -174,21 +174,27 @@ def test_what_apps_say_runs_nothing_and_nothing_is_connected(host: Any, axe: str
         ("name", "kind", "summary", "location", "level", "ref", HOSTILE), HOSTILE
     )
     row |= {"start date": f"2026-03-03T08:00:00{HOSTILE}", "end date": HOSTILE, "size": HOSTILE}
-    texts: list[Any] = [{"result": [row]}, {"calls": [row]}, {"result": row}, HOSTILE]
+    texts: list[Any] = [{"calls": [row]}, {"result": row}, HOSTILE, {"result": [row]}]
     results: list[Any] = [{"content": [{"type": "text", "text": json.dumps(one)}]} for one in texts]
     failed = {"message": HOSTILE, "suggestion": HOSTILE}
-    results.append({"isError": True, "content": [{"type": "text", "text": json.dumps(failed)}]})
-    for kind in VIEWS:
-        for at, result in enumerate(results):
-            theme = ("light", "dark")[at % 2]
-            view = shown(host, document(kind), None, result, theme)
+    results.insert(0, {"isError": True, "content": [{"text": json.dumps(failed), "type": "text"}]})
+    for at, kind in enumerate(VIEWS):
+        theme = ("light", "dark")[at % 2]
+        view = shown(host, document(kind), None, None, theme)
+        for result in results:
+            host.evaluate("(result) => give(null, result)", result)
             view.get_by_text("<script>alert(1)</script>").first.wait_for()
             assert "\u202e" not in view.inner_text()
             frame = host.frames[-1]
             assert frame.locator("main script, main img").count() == 0
-        frame.evaluate(axe)
-        found = frame.evaluate("axe.run()")["violations"]
-        assert [(kind, one["id"], one["nodes"][0]["html"]) for one in found] == []
+    # What a host shows in either theme differs in colours alone, and these are the same in all.
+    for kind in ("day", "table"):
+        for theme in ("light", "dark"):
+            shown(host, document(kind), None, results[-1], theme)
+            frame = host.frames[-1]
+            frame.evaluate(axe)
+            found = frame.evaluate("axe.run()")["violations"]
+            assert [(kind, one["id"], one["nodes"][0]["html"]) for one in found] == []
     refused = """new Promise((resolve) => {
         document.onsecuritypolicyviolation = (one) => resolve(one.effectiveDirective);
         fetch("http://wanted.invalid/").catch(() => {});

@@ -1,12 +1,23 @@
 """Who is let in, and what a browser is told: spoken to the page without a browser."""
 
 import http.client
+import re
+import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from contextlib import closing
+from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from opened_page import OpenPage
+from opened_page import OpenPage, environment, write_calls
+
+from iac_page import views
+from iac_runtime.audit.reading import row_lines
+from iac_runtime.audit.store import FILE
 
 
 @pytest.fixture
@@ -111,3 +122,79 @@ def test_only_this_machine_is_served(page: OpenPage) -> None:
         pytest.skip("needs the list of sockets of Linux")
     rows = [row.split()[1] for row in listening.read_text().splitlines()[1:]]
     assert next(row for row in rows if row.endswith(f":{page.port:04X}")).startswith("0100007F:")
+
+
+def test_the_record_is_exported_whole_and_its_chain_is_told(
+    opened: Callable[[Path], OpenPage], tmp_path: Path
+) -> None:
+    state = tmp_path / "data" / "state"
+    state.mkdir(parents=True, mode=0o700)
+    write_calls(state, 3)
+    page = opened(state.parent)
+    cookie = enter(page)
+    rows = ask(page, "/calls.jsonl", cookie=cookie)[2].splitlines()
+    assert rows == list(row_lines(state))
+    assert "The chain holds" in ask(page, "/chain", cookie=cookie)[2]
+    with closing(sqlite3.connect(state / FILE)) as record, record:
+        record.execute("UPDATE rows SET body = replace(body, 'line 1', 'line 9')")
+    assert "The chain does not hold" in ask(page, "/chain", cookie=cookie)[2]
+
+
+def test_pages_of_calls_leave_none_out_and_charts_count_all(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    write_calls(state, 230)
+    view = views.calls(state, {})
+    assert sum(bar.calls for bar in view["days"]) == 231
+    assert {bar.label: bar.calls for bar in view["by_app"]}["com.apple.notes"] == 230
+    seen = [one.seq for one in view["calls"]]
+    while view["older"]:
+        view = views.calls(state, {key: str(value) for key, value in view["older"].items()})
+        seen += [one.seq for one in view["calls"]]
+    assert len(seen) == len(set(seen)) == 231
+    (denied,) = views.calls(state, {"decision": "deny"})["calls"]
+    assert denied.seq == seen[0]
+
+
+def test_it_ends_when_nobody_looks(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    code = (
+        "from iac_page.server import serve; from iac_runtime.gate.opening import GateOptions;"
+        "serve(GateOptions(simulate=''), 0, 1.5, lambda address: print(address, flush=True))"
+    )
+    argv = [sys.executable, "-c", code]
+    child = subprocess.Popen(argv, env=environment(data), stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    address = child.stdout.readline().strip()
+    page = OpenPage(address.partition("/enter")[0], address, data)
+    watching = http.client.HTTPConnection("127.0.0.1", page.port, timeout=20)
+    try:
+        watching.request("GET", "/events", headers={"cookie": enter(page)})
+        with watching.getresponse() as events:
+            assert events.status == 200
+            time.sleep(3)
+            assert child.poll() is None, "somebody looks"
+        watching.close()
+        assert child.wait(20) == 0
+    finally:
+        child.kill()
+        child.communicate()
+    assert not (data / "state" / "page.json").exists()
+
+
+def test_every_text_of_a_view_is_in_one_place() -> None:
+    class Words(HTMLParser):
+        said = ""
+
+        def handle_data(self, data: str) -> None:
+            self.said += data
+
+        def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self.said += " ".join(
+                value or "" for name, value in attrs if name in ("aria-label", "placeholder")
+            )
+
+    for path in (Path(views.__file__).parent / "templates").glob("*.html"):
+        words = Words()
+        words.feed(re.sub(r"{%.*?%}|{{.*?}}", "", path.read_text(), flags=re.DOTALL))
+        assert set(re.findall("[A-Za-z]+", words.said)) <= {"IAC", "ms"}, path

@@ -13,9 +13,11 @@ import anyio
 import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp_types import ElicitResult
 from opened_page import HOSTILE, OpenPage, environment
 
 VIEWS = ("/now", "/apps", "/apps/notes", "/tools/notes_make_note", "/search?q=unread mail",
+         "/why/notes/notes_make_note",
          "/calls", "/chain", "/changes", "/rules", "/tools/nothing")  # fmt: skip
 
 
@@ -123,6 +125,41 @@ def test_the_keyboard_alone_reaches_a_call(tab: Any, page: OpenPage) -> None:
     tab.wait_for_url("**/calls/*")
 
 
+WALK = """() => {
+    const one = document.activeElement;
+    const seen = one.getBoundingClientRect();
+    const shown = getComputedStyle(one).outlineStyle !== "none" && seen.width > 0;
+    one.dataset.walked = one.dataset.walked === undefined ? "1" : "again";
+    return [one.tagName, shown, one.dataset.walked];
+}"""
+LEFT = "a[href]:visible, button:visible, input:visible, select:visible, textarea:visible"
+
+
+@pytest.mark.parametrize("path", VIEWS)
+def test_the_keyboard_alone_walks_every_view(tab: Any, page: OpenPage, path: str) -> None:
+    """All that can be used is reached once and shows that it is; nothing holds the focus."""
+    tab.goto(f"{page.base}{path}")
+    for _ in range(200):
+        tab.keyboard.press("Tab")
+        name, shown, walked = tab.evaluate(WALK)
+        if walked == "again" or name == "BODY":
+            break
+        assert shown, name
+    assert tab.evaluate("document.activeElement.className in {skip: 1, '': 1}")
+    assert tab.locator(LEFT).locator("visible=true").evaluate_all(
+        "(all) => all.filter((one) => !one.dataset.walked).map((one) => one.outerHTML)"
+    ) == []  # fmt: skip
+
+
+def test_nothing_moves_for_who_wants_that(tab: Any, page: OpenPage) -> None:
+    tab.goto(f"{page.base}/rules")
+    moves = "getComputedStyle(document.querySelector('main button')).transitionDuration"
+    tab.emulate_media(reduced_motion="no-preference")
+    assert tab.evaluate(moves) != "0s"
+    tab.emulate_media(reduced_motion="reduce")
+    assert tab.evaluate(moves) == "0s"
+
+
 def test_it_fits_a_narrow_window(tab: Any, page: OpenPage) -> None:
     tab.set_viewport_size({"width": 320, "height": 640})
     for path in VIEWS:
@@ -162,29 +199,33 @@ def test_an_update_is_reviewed_and_a_lower_level_is_accepted_by_a_click(
     assert "The tools are built" in tab.inner_text("[role=status]")
     after = json.loads(lock.read_bytes())["terms"]
     assert after["property notes.note.name"][1] == ["MODIFY"]
-    tab.goto(f"{page.base}/changes?compare=1&app=notes")
-    assert "A build would change nothing." in tab.inner_text("main")
     tab.goto(f"{page.base}/changes?compare=1&app=--help")
     assert "--help" in tab.inner_text("[role=alert]")
     shutil.rmtree(tools)
 
 
-@pytest.mark.parametrize("answer", ["Allow once", "Deny"])
+async def turn_away(_context: Any, _params: Any) -> ElicitResult:
+    """A client that can ask, and whose person closes the question."""
+    return ElicitResult(action="cancel")
+
+
+@pytest.mark.parametrize(("answer", "client_asks"), [("Allow once", turn_away), ("Deny", None)])
 def test_a_question_of_a_real_client_is_answered_on_the_page(
-    tab: Any, page: OpenPage, answer: str
+    tab: Any, page: OpenPage, answer: str, client_asks: Any
 ) -> None:
     tab.goto(f"{page.base}/now")
     assert "Nothing waits" in tab.inner_text("main")
-    argv = ["-m", "iac_mcp", "serve", "--simulate", "--expose", "notes_*"]
+    argv = ["-m", "iac_mcp", "serve", "--simulate", "--expose", "search"]
     program = StdioServerParameters(command=sys.executable, args=argv, env=environment(page.data))
 
     async def main() -> Any:
         async with (
             stdio_client(program) as (read, write),
-            ClientSession(read, write) as client,
+            ClientSession(read, write, elicitation_callback=client_asks) as client,
         ):
             await client.initialize()
-            return await client.call_tool("notes_delete", {"target": "notes[0]"})
+            given = {"name": "notes_delete", "calls": [{"target": f"notes[{n}]"} for n in (1, 0)]}
+            return await client.call_tool("dangerous_tool", given)
 
     said: list[Any] = []
 
@@ -194,7 +235,9 @@ def test_a_question_of_a_real_client_is_answered_on_the_page(
     with running(play):
         # It comes by itself, with the object that it is about.
         tab.wait_for_selector(".question", timeout=30_000)
-        assert "Shopping" in tab.inner_text(".question") or "note" in tab.inner_text(".question")
+        rows = tab.locator(".question tr").all_inner_texts()
+        assert [row.partition(".")[0] for row in rows] == ["1", "2"]
+        assert "Shopping" in rows[1]
         assert tab.title().startswith("(1) ")
         tab.click(f".question button:text('{answer}')")
         tab.wait_for_selector("text=Your answer was given.")
