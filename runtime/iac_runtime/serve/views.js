@@ -91,7 +91,7 @@ function show(result) {
 }
 function fail(value) {
   const said = [value?.message ?? words(value), value?.suggestion].filter(Boolean).map((one) => make("p", {}, one));
-  view.replaceChildren(make("section", { class: "card" }, make("h1", { class: "dangerous" }, TEXTS.failed), ...said));
+  view.replaceChildren(make("section", { class: "card" }, make("h2", { class: "dangerous" }, TEXTS.failed), ...said));
 }
 function facts(value) {
   const parts = value && typeof value === "object" ? Object.entries(value) : [[TEXTS.done, value ?? ""]];
@@ -164,7 +164,7 @@ function days(body, at = 0) {
   const item = (row) => make("li", {}, make("time", {}, row["allday event"] ? TEXTS.allDay : begins(row).time),
     make("div", { class: "event" }, make("strong", {}, row.summary ?? row.name ?? ""),
       make("div", { class: "quiet" }, [ends(row) && `${begins(row).time}–${ends(row)}`, row.location].filter(Boolean).join(" · ")), chooser(row.ref)));
-  body.replaceChildren(make("div", { class: "bar" }, step(-1, TEXTS.earlier), make("h1", { role: "status" }, day ?? TEXTS.free), step(1, TEXTS.later)),
+  body.replaceChildren(make("div", { class: "bar" }, step(-1, TEXTS.earlier), make("h2", { "aria-live": "polite" }, day ?? TEXTS.free), step(1, TEXTS.later)),
     make("ol", { class: "day" }, ...today.map(item)));
 }
 
@@ -181,7 +181,7 @@ async function follow() {
 }
 function card(questions) {
   const mine = questions.filter((one) => !given.name || one.tool === given.name);
-  view.replaceChildren(...mine.map((one) => make("article", { class: "card" }, make("h1", {}, TEXTS.waits, " ", level(one.level)),
+  view.replaceChildren(...mine.map((one) => make("article", { class: "card" }, make("h2", {}, TEXTS.waits, " ", level(one.level)),
     ...one.says.map((part) => (Array.isArray(part)
       ? make("div", { class: "wide" }, make("table", {}, make("tbody", {}, ...part.map((row) => make("tr", {}, make("td", {}, row))))))
       : make("p", {}, part))),
