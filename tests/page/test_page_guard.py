@@ -15,9 +15,11 @@ from urllib.parse import urlencode
 import pytest
 from opened_page import OpenPage, environment, write_calls
 
-from iac_page import views
+from iac_page import rules, views
 from iac_runtime.audit.reading import row_lines
 from iac_runtime.audit.store import FILE
+from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.plans import Call, Done
 
 
 @pytest.fixture
@@ -198,3 +200,18 @@ def test_every_text_of_a_view_is_in_one_place() -> None:
         words = Words()
         words.feed(re.sub(r"{%.*?%}|{{.*?}}", "", path.read_text(), flags=re.DOTALL))
         assert set(re.findall("[A-Za-z]+", words.said)) <= {"IAC", "ms"}, path
+
+
+def test_a_rule_fits_past_calls_of_recipes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path))
+    with closing(open_gate(GateOptions(simulate="", allow="MODIFY"))) as gate:
+        done = gate.call(Call("notes_make_note", {"name": "Milk"}))
+        assert isinstance(done, Done)
+        state = tmp_path / "state"
+        for tool, fits in (("notes_make_note", 1), ("notes_make*", 1), ("notes_make", 0)):
+            draft = rules.try_rule(state, gate, f'[[deny]]\ntool = "{tool}"')
+            assert (draft.wrong, len(draft.calls)) == ("", fits)
+        (entry,) = draft.calls or rules.lately(state)
+        assert rules.from_call(entry).startswith('[[deny]]\ntool = "notes_make_note"')

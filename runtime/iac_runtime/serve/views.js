@@ -139,7 +139,7 @@ const compare = (one, other) => (typeof one === "number" && typeof other === "nu
 function cell(name, value) {
   if (name === "level" && typeof value === "string") return make("td", {}, level(value));
   if (name === "size" && typeof value === "number") return make("td", { class: "number" }, bytes(value));
-  if (typeof value === "number") return make("td", { class: "number" }, value);
+  if (typeof value === "number") return make("td", { class: "number" }, Math.round(value * 10) / 10 === value ? value : value.toFixed(1));
   return make("td", {}, moment(value) ?? words(value));
 }
 function bytes(value) {
