@@ -23,7 +23,7 @@ from playwright.sync_api import sync_playwright
 from iac_runtime.serve.views import document
 
 IMAGES = Path(__file__).parent / "images"
-COLOURS = 128
+COLOURS = 192
 """Of a picture, whose letters stay sharp; a page has few."""
 
 SIZE: Any = {"width": 880, "height": 560}
@@ -120,7 +120,9 @@ def asking(env: dict[str, str]) -> "subprocess.Popen[str]":
 def keep(name: str, theme: str, picture: bytes) -> None:
     """Write a picture with few colours."""
     with Image.open(io.BytesIO(picture)) as found:
-        small = found.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        small = found.convert("RGB").quantize(
+            COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
         small.save(IMAGES / f"{name}-{theme}.png", optimize=True)
 
 

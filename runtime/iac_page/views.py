@@ -1,7 +1,7 @@
 """What each view shows, as plain values for its template."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,6 +27,10 @@ PAGE: Final = 100
 _DAYS: Final = 30
 _WIDTH: Final = 720
 _HEIGHT: Final = 120
+_NAMES: Final = 160
+"""Where the calls of a timeline begin, beside the names of the apps."""
+
+_LANE: Final = 20
 
 
 class Bar(NamedTuple):
@@ -38,6 +42,14 @@ class Bar(NamedTuple):
     height: float
     label: str
     calls: int
+
+
+class TimelineMark(NamedTuple):
+    """A call on the timeline, in units of its drawing."""
+
+    x: float
+    y: float
+    call: AuditEntry
 
 
 def now(state: Path) -> View:
@@ -131,7 +143,7 @@ def calls(state: Path, asked: Mapping[str, str]) -> View:
     older = {**asked, "before": shown[-1].seq} if len(shown) == PAGE else None
     counted = _counts(state)
     return {"calls": shown, "asked": asked, "older": older, "levels": LEVELS,
-            "days": by_day(counted), "by_app": by_app(counted)}  # fmt: skip
+            "lanes": lanes(shown), "days": by_day(counted), "by_app": by_app(counted)}  # fmt: skip
 
 
 def call(state: Path, seq: int) -> AuditEntry | None:
@@ -140,6 +152,20 @@ def call(state: Path, seq: int) -> AuditEntry | None:
     if found and found[0].story:
         found = _calls(state, Query(text=found[0].story), 1) or found
     return found[0] if found else None
+
+
+def lanes(found: Sequence[AuditEntry]) -> Mapping[str, list[TimelineMark]]:
+    """Return app -> its calls on a timeline from the first of these calls to the last."""
+    if not found:
+        return {}
+    times = [datetime.fromisoformat(one.time).timestamp() for one in found]
+    first, span = min(times), (max(times) - min(times)) or 1.0
+    drawn: dict[str, list[TimelineMark]] = {}
+    for one, at in zip(found, times, strict=True):
+        row = drawn.setdefault(one.app or "–", [])
+        y = list(drawn).index(one.app or "–") * _LANE + _LANE / 2
+        row.append(TimelineMark(_NAMES + (at - first) / span * (_WIDTH - _NAMES - 8), y, one))
+    return drawn
 
 
 def by_day(counted: Mapping[tuple[str, str], int]) -> list[Bar]:

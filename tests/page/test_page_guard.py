@@ -149,6 +149,8 @@ def test_pages_of_calls_leave_none_out_and_charts_count_all(tmp_path: Path) -> N
     view = views.calls(state, {})
     assert sum(bar.calls for bar in view["days"]) == 231
     assert {bar.label: bar.calls for bar in view["by_app"]}["com.apple.notes"] == 230
+    lanes = view["lanes"]
+    assert sum(map(len, lanes.values())) == len(view["calls"])
     seen = [one.seq for one in view["calls"]]
     while view["older"]:
         view = views.calls(state, {key: str(value) for key, value in view["older"].items()})

@@ -59,7 +59,7 @@ def test_a_call_is_found_by_filters_and_read_with_its_story(tab: Any, page: Open
     tab.fill("#text", "line 7")
     tab.click("text=Filter >> nth=-1")
     assert tab.locator("tbody tr").count() == 1
-    tab.click("text=notes_count")
+    tab.click("tbody >> text=notes_count")
     assert "line 7" in tab.inner_text("main")
     tab.click("text=Make a rule from this call")
     assert 'tool = "notes_count"' in tab.input_value("#rule")
