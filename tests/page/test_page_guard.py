@@ -1,6 +1,7 @@
 """Who is let in, and what a browser is told: spoken to the page without a browser."""
 
 import http.client
+import plistlib
 import re
 import sqlite3
 import subprocess
@@ -8,18 +9,25 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from opened_page import OpenPage, environment, write_calls
+from opened_page import HOSTILE, OpenPage, environment, write_calls
+from starlette.testclient import TestClient
 
+from iac_base.files import open_state
 from iac_page import rules, views
+from iac_page.answers import PageSources
+from iac_page.guard import COOKIE, PageKeys
+from iac_page.server import make_app
 from iac_runtime.audit.reading import row_lines
 from iac_runtime.audit.store import FILE
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Call, Done
+from iac_runtime.tools.freshness import freshness
 
 
 @pytest.fixture
@@ -217,3 +225,22 @@ def test_a_rule_fits_past_calls_of_recipes_too(
             assert (draft.wrong, len(draft.calls)) == ("", fits)
         (entry,) = draft.calls or rules.lately(state)
         assert rules.from_call(entry).startswith('[[deny]]\ntool = "notes_make_note"')
+
+
+def test_an_app_that_was_updated_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+    inside = tmp_path / "Notes.app" / "Contents"
+    (inside / "Resources").mkdir(parents=True)
+    facts = {"CFBundleIdentifier": "com.apple.Notes", "OSAScriptingDefinition": "Notes.sdef"}
+    facts["CFBundleShortVersionString"] = f"9.1{HOSTILE[:8]}"
+    (inside / "Info.plist").write_bytes(plistlib.dumps(facts))
+    (inside / "Resources" / "Notes.sdef").write_text("<dictionary/>")
+    looked = partial(freshness, folders=[str(tmp_path)])
+    monkeypatch.setattr("iac_page.changes.freshness", looked)
+    keys = PageKeys()
+    with closing(open_gate(GateOptions(simulate=""))) as gate:
+        app = make_app(PageSources(open_state(), gate, lambda: gate, keys), 80)
+        client = TestClient(app, "http://127.0.0.1:80", cookies={COOKIE: keys.session})
+        text = client.get("/changes", headers={"host": "127.0.0.1:80"}).text
+    assert '<a href="/changes?compare=1&amp;app=com.apple.Notes">Notes</a>' in text
+    assert "→ 9.1&lt;script" in text

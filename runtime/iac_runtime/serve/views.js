@@ -35,6 +35,7 @@ window.addEventListener("message", ({ source, data }) => {
   }
 });
 const HEARD = {
+  __proto__: null,
   "ui/notifications/tool-input": (params) => { given = params.arguments ?? {}; if (kind === "approval") follow(); },
   "ui/notifications/tool-result": (params) => { over = true; show(params); },
   "ui/notifications/tool-cancelled": () => { over = true; view.replaceChildren(make("p", {}, TEXTS.cancelled)); },
