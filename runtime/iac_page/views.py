@@ -16,7 +16,7 @@ from iac_runtime.policy.permissions import Requester
 from iac_runtime.search import SearchHit
 from iac_runtime.serve.pages import any_page
 from iac_runtime.serve.status import status_facts
-from iac_runtime.tool import LEVELS, Class, Level
+from iac_runtime.tool import LEVELS, Class
 from iac_runtime.tools.catalogue import AppRow, Catalogue, ToolRow
 from iac_runtime.tools.shape import Tool
 
@@ -83,7 +83,7 @@ def app(gate: Gate, row: AppRow) -> View:
     return {"app": row, "tools": shown, "classes": classes}
 
 
-def _settable(row: Class) -> Mapping[Level, list[str]]:
+def _settable(row: Class) -> Mapping[str, list[str]]:
     """Return level -> the properties of a class that can be set at it."""
     can = [part for part in row.properties if part.access != "r"]
     found = {level: [part.term for part in can if part.level == level] for level in LEVELS}
