@@ -72,6 +72,8 @@ def build(gate: Gate, app: str, shown: str, accepted: Sequence[str]) -> tuple[Up
     before = review(app)
     if before.wrong or before.shown != shown:
         return before, "" if before.wrong else "moved"
+    if {one["name"] for one in before.falls} - {*accepted}:
+        return before, "stopped"
     found, wrong = _said("build", app, *(f"--accept-levels={name}" for name in accepted))
     if found is None:
         return UpdateReview(wrong), ""

@@ -187,14 +187,12 @@ def test_what_apps_say_runs_nothing_and_nothing_is_connected(host: Any, axe: str
             assert "\u202e" not in view.inner_text()
             frame = host.frames[-1]
             assert frame.locator("main script, main img").count() == 0
-    # What a host shows in either theme differs in colours alone, and these are the same in all.
-    for kind in ("day", "table"):
-        for theme in ("light", "dark"):
-            shown(host, document(kind), None, results[-1], theme)
-            frame = host.frames[-1]
-            frame.evaluate(axe)
-            found = frame.evaluate("axe.run()")["violations"]
-            assert [(kind, one["id"], one["nodes"][0]["html"]) for one in found] == []
+    for kind, theme in (("day", "light"), ("table", "dark")):
+        shown(host, document(kind), None, results[-1], theme)
+        frame = host.frames[-1]
+        frame.evaluate(axe)
+        found = frame.evaluate("axe.run()")["violations"]
+        assert [(kind, one["id"], one["nodes"][0]["html"]) for one in found] == []
     refused = """new Promise((resolve) => {
         document.onsecuritypolicyviolation = (one) => resolve(one.effectiveDirective);
         fetch("http://wanted.invalid/").catch(() => {});

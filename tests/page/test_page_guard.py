@@ -29,13 +29,6 @@ from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.freshness import freshness
 
-
-@pytest.fixture
-def page(opened: Callable[[Path], OpenPage], data: Path) -> OpenPage:
-    """One that nobody was let in to."""
-    return opened(data)
-
-
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
@@ -68,7 +61,16 @@ def form_of(text: str) -> str:
     return text.partition('name="form" value="')[2].partition('"')[0]
 
 
-def test_nobody_is_let_in_without_the_one_time_address(page: OpenPage) -> None:
+@pytest.fixture(scope="module")
+def cookie(page: OpenPage) -> str:
+    """What lets in to the page that the tests of this file share."""
+    return enter(page)
+
+
+def test_nobody_is_let_in_without_the_one_time_address(
+    opened: Callable[[Path], OpenPage], data: Path
+) -> None:
+    page = opened(data)
     for path in ("/", "/now", "/calls", "/rules", "/calls.jsonl", "/events", "/static/page.js"):
         assert ask(page, path)[0] == 401, path
     assert ask(page, "/enter?token=guess")[0] == 401
@@ -92,15 +94,15 @@ def test_nobody_is_let_in_without_the_one_time_address(page: OpenPage) -> None:
         {"sec_fetch_site": "same-site"},
     ],
 )
-def test_other_names_and_other_sites_are_refused(page: OpenPage, headers: dict[str, str]) -> None:
-    cookie = enter(page)
+def test_other_names_and_other_sites_are_refused(
+    page: OpenPage, cookie: str, headers: dict[str, str]
+) -> None:
     for path in ("/now", "/calls"):
         assert ask(page, path, cookie=cookie, **headers)[0] == 403
     assert ask(page, "/now", "POST", "answer=x", cookie=cookie, **headers)[0] == 403
 
 
-def test_a_change_needs_the_token_of_its_form(page: OpenPage) -> None:
-    cookie = enter(page)
+def test_a_change_needs_the_token_of_its_form(page: OpenPage, cookie: str) -> None:
     rule = {"rule": '[[deny]]\ntool = "notes_delete"', "how": "save"}
     for wrong in ({}, {"form": ""}, {"form": "x" * 64}):
         status, _, text = ask(page, "/rules", "POST", urlencode({**rule, **wrong}), cookie=cookie)
@@ -114,8 +116,7 @@ def test_a_change_needs_the_token_of_its_form(page: OpenPage) -> None:
     assert ask(page, "/rules", "POST", large, cookie=cookie)[0] == 413
 
 
-def test_every_answer_forbids_what_is_not_the_page_s_own(page: OpenPage) -> None:
-    cookie = enter(page)
+def test_every_answer_forbids_what_is_not_the_page_s_own(page: OpenPage, cookie: str) -> None:
     for path in ("/now", "/apps", "/calls", "/nothing", "/static/page.css"):
         _, headers, text = ask(page, path, cookie=cookie)
         assert headers["content-security-policy"].startswith("default-src 'none'; ")
