@@ -134,3 +134,28 @@ def test_a_view_is_small_and_whole(view: str) -> None:
     assert len(text.encode()) <= 60_000
     for word in (" src=", " href=", "@import", "url(", "import(", "fetch(", "innerHTML", "eval("):
         assert word not in text
+
+
+def test_a_question_waits_for_the_card_until_it_is_answered(tools: Path) -> None:
+    side, meta = Side(tools), {"_meta": {**ENVELOPE, CLIENT_CAN: {**SHOWING, "elicitation": {}}}}
+    given = {"name": "notes_delete", "arguments": {"target": "notes[0]"}}
+    call = request(1, "tools/call", name="dangerous_tool", arguments=given, **meta)
+
+    def waiting() -> Any:
+        side.say(request(2, "resources/read", uri="ui://iac/questions", **meta))
+        (read,) = json.loads(side.heard.get(timeout=30))["result"]["contents"]
+        return json.loads(read["text"])
+
+    try:
+        side.say(call)
+        asked = json.loads(side.heard.get(timeout=30))["result"]
+        (question,) = waiting()
+        assert (question["tool"], question["level"]) == ("notes_delete", "DANGEROUS")
+        assert any("Shopping list" in str(line) for line in question["says"])
+        no = {"approval": {"action": "decline"}}
+        more = {"inputResponses": no, "requestState": asked["requestState"]}
+        side.say({**call, "params": {**call["params"], **more}})
+        assert json.loads(side.heard.get(timeout=30))["result"]["isError"]
+        assert waiting() == []
+    finally:
+        side.close()
