@@ -139,6 +139,26 @@ def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[st
     return lines
 
 
+def spans(
+    old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]
+) -> Mapping[str, list[tuple[str, str, str]]]:
+    """Return app -> thing, levels before and after, where they differ; empty for none."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for key in sorted(old.keys() & new.keys()):
+        before, after = old[key].surface(), new[key].surface()
+        former = _former_names(before, after)
+        gone = {name: name for name in before.keys() - former.values()}
+        for name, was in sorted({**dict.fromkeys(after, ""), **former, **gone}.items()):
+            kind = name.partition(" ")[0]
+            one, other = (
+                in_words(kind, rows[at].levels) if at in rows else ""
+                for rows, at in ((before, was), (after, name))
+            )
+            if one != other:
+                found.setdefault(key, []).append((_title(name), one, other))
+    return found
+
+
 def difference(old: str, new: str, path: str) -> str:
     """Return a unified diff of the file at `path`, as it is and as a build makes it."""
     lines = difflib.unified_diff(

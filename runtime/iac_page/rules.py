@@ -1,12 +1,14 @@
 """Rules on the page: the policy as it is, the calls that a rule fits, a rule more in the file."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, ToolError
-from iac_base.files import FileContent, find, replace
+from iac_base.files import FileContent, find
+from iac_base.files import replace as put
 from iac_runtime.audit.reading import AuditEntry, Query
 from iac_runtime.audit.reading import find as find_calls
 from iac_runtime.gate.gate import Gate
@@ -16,7 +18,7 @@ from iac_runtime.policy.file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.telling import spoken
-from iac_runtime.serve.calling import through_door
+from iac_runtime.tools.tables import function_behind
 
 DAYS: Final = 30
 MOST: Final = 400
@@ -49,7 +51,11 @@ def rules(state: Path, gate: Gate) -> list[RuleRow]:
     rows = [("level", f"{spoken(one.match)} is {one.level}", one.match) for one in policy.rules]
     for kind, matches in (("deny", policy.denied), ("ask", policy.ask), ("allow", policy.allow)):
         rows += [(kind, spoken(one), one) for one in matches]
-    return [RuleRow(kind, says, one.source, counted.get(one.source, 0)) for kind, says, one in rows]
+    folder = f"{policy_path().parent}/"
+    return [
+        RuleRow(kind, says, one.source.removeprefix(folder), counted.get(one.source, 0))
+        for kind, says, one in rows
+    ]
 
 
 def lately(state: Path) -> list[AuditEntry]:
@@ -83,7 +89,7 @@ def save_rule(text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = find(path)
     # The file may be a link into a folder of settings, and stays one.
-    replace(found, _joined(found, text).encode())
+    put(found, _joined(found, text).encode())
     return path
 
 
@@ -119,14 +125,30 @@ def _all(policy: Policy) -> Iterator[Any]:
 def _fitting(gate: Gate, policy: Policy, entry: AuditEntry) -> Iterator[str]:
     """Yield where the rules stand that fit a call, as far as its record tells."""
     # Planning a call of another tool may look at the screen.
-    generated = gate.catalogue.tools if gate.catalogue else {}
-    if not isinstance(entry.arguments, Mapping) or entry.tool not in generated:
+    known = gate.catalogue.tools if gate.catalogue else {}
+    if not isinstance(entry.arguments, Mapping) or entry.tool not in known:
         return
     try:
-        plan = gate.plan(through_door(Call(entry.tool, entry.arguments)))
-        facts, decision = gate.judge(plan, Requester(entry.client, policy.approvers))
+        plan = gate.plan(Call(_carried_out(gate, entry.tool), entry.arguments))
+        facts = replace(plan.facts, tool=entry.tool)
+        asker = Requester(entry.client, policy.approvers)
+        facts, decision = gate.judge(replace(plan, facts=facts), asker)
     except (ToolError, SetupError):
         return
     for _kind, match, fails in looked_at(facts, policy, decision.level):
         if not fails:
             yield match.source
+
+
+def _carried_out(gate: Gate, tool: str) -> str:
+    """Return the tool whose arguments are in the record of a call: of a recipe the one behind it.
+
+    Raises ToolError.
+    """
+    assert gate.catalogue is not None
+    operation, row = gate.catalogue.operation(tool), gate.catalogue.find(tool)
+    if not operation.spec.bind:
+        return tool
+    function = function_behind(operation)
+    rows = gate.catalogue.tools.values()
+    return next((one.name for one in rows if (one.app, one.function) == (row.app, function)), tool)

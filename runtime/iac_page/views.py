@@ -1,7 +1,7 @@
 """What each view shows, as plain values for its template."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,7 +16,7 @@ from iac_runtime.policy.permissions import Requester
 from iac_runtime.search import SearchHit
 from iac_runtime.serve.pages import any_page
 from iac_runtime.serve.status import status_facts
-from iac_runtime.tool import LEVELS
+from iac_runtime.tool import LEVELS, Class
 from iac_runtime.tools.catalogue import AppRow, Catalogue, ToolRow
 from iac_runtime.tools.shape import Tool
 
@@ -27,6 +27,10 @@ PAGE: Final = 100
 _DAYS: Final = 30
 _WIDTH: Final = 720
 _HEIGHT: Final = 120
+_NAMES: Final = 160
+"""Where the calls of a timeline begin, beside the names of the apps."""
+
+_LANE: Final = 20
 
 
 class Bar(NamedTuple):
@@ -40,10 +44,18 @@ class Bar(NamedTuple):
     calls: int
 
 
+class TimelineMark(NamedTuple):
+    """A call on the timeline, in units of its drawing."""
+
+    x: float
+    y: float
+    call: AuditEntry
+
+
 def now(state: Path) -> View:
     """Return what runs, and what waits for an answer."""
     facts = status_facts()
-    running = [one for one in _calls(state, Query(), PAGE) if one.result == "running"]
+    running = _calls(state, Query(result="running", since=_days_ago(1)), PAGE)[::-1]
     return {**facts, "running": running, "asked": list(waiting(state))}
 
 
@@ -60,15 +72,9 @@ def app(gate: Gate, row: AppRow) -> View:
     """Return the tools and classes of an app, and what the policy makes of each tool."""
     catalogue = _catalogue(gate)
     tools = [one for one in catalogue.tools.values() if one.app.key == row.key]
-    tables = catalogue.tables(row)
     classes = [
-        {
-            "name": name,
-            "level": _setting(one),
-            "set": [part.term for part in one.properties if part.access != "r"],
-            "elements": [part.term for part in one.elements],
-        }
-        for name, one in sorted(tables.classes.items())
+        {"name": name, "row": one, "set": _settable(one)}
+        for name, one in sorted(catalogue.tables(row).classes.items())
     ]
     shown = [
         {"row": one, "tool": catalogue.tool(one), "decision": _usual(gate, one, catalogue)}
@@ -77,9 +83,11 @@ def app(gate: Gate, row: AppRow) -> View:
     return {"app": row, "tools": shown, "classes": classes}
 
 
-def _setting(row: Any) -> str:
-    levels = [part.level for part in row.properties if part.access != "r"]
-    return max(levels, key=LEVELS.index, default="") if levels else ""
+def _settable(row: Class) -> Mapping[str, list[str]]:
+    """Return level -> the properties of a class that can be set at it."""
+    can = [part for part in row.properties if part.access != "r"]
+    found = {level: [part.term for part in can if part.level == level] for level in LEVELS}
+    return {level: terms for level, terms in found.items() if terms}
 
 
 def _usual(gate: Gate, row: ToolRow, catalogue: Catalogue) -> Decision | None:
@@ -127,16 +135,15 @@ def _fields(found: Tool) -> Iterator[View]:
 
 def calls(state: Path, asked: Mapping[str, str]) -> View:
     """Return the calls that fit what a form asks, the newest first, and charts."""
-    names = ("text", "app", "tool", "client", "level", "result", "since", "until")
+    names = ("text", "app", "tool", "client", "level", "result", "decision", "since", "until")
     given: dict[str, Any] = {name: asked.get(name, "").strip() for name in names}
-    query = Query(**given)
-    found = _calls(state, query, PAGE)[::-1]
-    decided = asked.get("decision", "")
-    shown = [one for one in found if not decided or one.decision == decided]
-    older = {**asked, "until": found[-1].time} if len(found) == PAGE else None
+    before = asked.get("before", "")
+    query = Query(**given, before=int(before) if before.isdecimal() else 0)
+    shown = _calls(state, query, PAGE)[::-1]
+    older = {**asked, "before": shown[-1].seq} if len(shown) == PAGE else None
     counted = _counts(state)
     return {"calls": shown, "asked": asked, "older": older, "levels": LEVELS,
-            "days": by_day(counted), "by_app": by_app(counted)}  # fmt: skip
+            "lanes": lanes(shown), "days": by_day(counted), "by_app": by_app(counted)}  # fmt: skip
 
 
 def call(state: Path, seq: int) -> AuditEntry | None:
@@ -145,6 +152,20 @@ def call(state: Path, seq: int) -> AuditEntry | None:
     if found and found[0].story:
         found = _calls(state, Query(text=found[0].story), 1) or found
     return found[0] if found else None
+
+
+def lanes(found: Sequence[AuditEntry]) -> Mapping[str, list[TimelineMark]]:
+    """Return app -> its calls on a timeline from the first of these calls to the last."""
+    if not found:
+        return {}
+    times = [datetime.fromisoformat(one.time).timestamp() for one in found]
+    first, span = min(times), (max(times) - min(times)) or 1.0
+    drawn: dict[str, list[TimelineMark]] = {}
+    for one, at in zip(found, times, strict=True):
+        row = drawn.setdefault(one.app or "–", [])
+        y = list(drawn).index(one.app or "–") * _LANE + _LANE / 2
+        row.append(TimelineMark(_NAMES + (at - first) / span * (_WIDTH - _NAMES - 8), y, one))
+    return drawn
 
 
 def by_day(counted: Mapping[tuple[str, str], int]) -> list[Bar]:
@@ -178,11 +199,14 @@ def by_app(counted: Mapping[tuple[str, str], int]) -> list[Bar]:
 
 
 def _counts(state: Path) -> Mapping[tuple[str, str], int]:
-    since = (datetime.now(UTC) - timedelta(days=_DAYS)).date().isoformat()
     try:
-        return counts(state, since)
+        return counts(state, _days_ago(_DAYS))
     except SetupError:
         return {}
+
+
+def _days_ago(days: int) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
 
 
 def _calls(state: Path, query: Query, limit: int) -> list[AuditEntry]:

@@ -10,7 +10,7 @@ from making import DIARY, inputs, read, sdef, source
 from iac_gen.output import Previous
 from iac_gen.pipeline import generate
 from iac_gen.quirks import QuirkFile
-from iac_gen.report import changes
+from iac_gen.report import changes, spans
 
 FIND = """<command name="find" code="diarfind">
 <parameter name="in" code="inin" type="text"/><parameter name="kind" code="kind" type="mood"
@@ -89,6 +89,21 @@ def test_a_class_that_is_called_otherwise_is_said_once() -> None:
     lines = told(built(APP), built(other.replace("entries", "notes")))
     assert "class note: renamed from entry" in lines
     assert [line for line in lines if line.startswith("property") and "renamed" in line] == []
+
+
+def test_levels_stand_side_by_side_where_they_differ() -> None:
+    old = built(APP)
+    words = APP.replace('name="body" code="body"', 'name="words" code="body"')
+    new = built(words.replace('<property name="mood" code="mood" type="mood"/>', ""))
+    assert spans(old.apps, new.apps) == {
+        "diary": [
+            ("property entry.mood", "MODIFY", ""),
+            ("property entry.words", "DANGEROUS", "MODIFY"),
+            ("diary_make", "MODIFY to DANGEROUS", "MODIFY"),
+            ("diary_set", "MODIFY to DANGEROUS", "MODIFY"),
+        ]
+    }
+    assert spans(old.apps, old.apps) == spans({}, old.apps) == {}
 
 
 def test_other_search_words_are_no_other_event() -> None:

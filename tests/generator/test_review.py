@@ -1,5 +1,6 @@
 """Builds over time: nothing twice, levels that do not fall unseen, changes told in words."""
 
+import json
 import os
 import subprocess
 import sys
@@ -134,6 +135,9 @@ def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> 
         "diary: diary_find: parameter in_ added, required",
         "ledger: app gone, 6 tools with it",
     ]
+    told = json.loads(run("diff", diary, tools, "--json").stdout)
+    levels = {"diary": [["diary_eval", "", "DANGEROUS"]]}
+    assert told == {"changes": lines, "levels": levels, "falls": [], "failed": []}
 
 
 def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:

@@ -14,6 +14,26 @@ from opened_page import OpenPage, environment, write_calls
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
+@pytest.fixture(scope="session")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the views are held against, from npm: axe, and the host of MCP Apps."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("axe and the host of MCP Apps come from npm, which is not installed")
+    folder = tmp_path_factory.mktemp("npm")
+    wanted = ("axe-core@4.14.1", "@modelcontextprotocol/ext-apps@2.0.4")
+    argv = [npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", *wanted]
+    done = subprocess.run(argv, cwd=folder, check=False, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"npm could not install: {done.stderr[-200:]}")
+    return folder / "node_modules"
+
+
+@pytest.fixture(scope="session")
+def axe(modules: Path) -> str:
+    return (modules / "axe-core" / "axe.min.js").read_text()
+
+
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Callable[[Path], OpenPage]]:
     """Open pages, and end them."""

@@ -1,19 +1,33 @@
 """Who is let in, and what a browser is told: spoken to the page without a browser."""
 
 import http.client
+import plistlib
+import re
+import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from opened_page import OpenPage
+from opened_page import HOSTILE, OpenPage, environment, write_calls
+from starlette.testclient import TestClient
 
-
-@pytest.fixture
-def page(opened: Callable[[Path], OpenPage], data: Path) -> OpenPage:
-    """One that nobody was let in to."""
-    return opened(data)
-
+from iac_base.files import open_state
+from iac_page import rules, views
+from iac_page.answers import PageSources
+from iac_page.guard import COOKIE, PageKeys
+from iac_page.server import make_app
+from iac_runtime.audit.reading import row_lines
+from iac_runtime.audit.store import FILE
+from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.plans import Call, Done
+from iac_runtime.tools.freshness import freshness
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -47,7 +61,16 @@ def form_of(text: str) -> str:
     return text.partition('name="form" value="')[2].partition('"')[0]
 
 
-def test_nobody_is_let_in_without_the_one_time_address(page: OpenPage) -> None:
+@pytest.fixture(scope="module")
+def cookie(page: OpenPage) -> str:
+    """What lets in to the page that the tests of this file share."""
+    return enter(page)
+
+
+def test_nobody_is_let_in_without_the_one_time_address(
+    opened: Callable[[Path], OpenPage], data: Path
+) -> None:
+    page = opened(data)
     for path in ("/", "/now", "/calls", "/rules", "/calls.jsonl", "/events", "/static/page.js"):
         assert ask(page, path)[0] == 401, path
     assert ask(page, "/enter?token=guess")[0] == 401
@@ -71,15 +94,15 @@ def test_nobody_is_let_in_without_the_one_time_address(page: OpenPage) -> None:
         {"sec_fetch_site": "same-site"},
     ],
 )
-def test_other_names_and_other_sites_are_refused(page: OpenPage, headers: dict[str, str]) -> None:
-    cookie = enter(page)
+def test_other_names_and_other_sites_are_refused(
+    page: OpenPage, cookie: str, headers: dict[str, str]
+) -> None:
     for path in ("/now", "/calls"):
         assert ask(page, path, cookie=cookie, **headers)[0] == 403
     assert ask(page, "/now", "POST", "answer=x", cookie=cookie, **headers)[0] == 403
 
 
-def test_a_change_needs_the_token_of_its_form(page: OpenPage) -> None:
-    cookie = enter(page)
+def test_a_change_needs_the_token_of_its_form(page: OpenPage, cookie: str) -> None:
     rule = {"rule": '[[deny]]\ntool = "notes_delete"', "how": "save"}
     for wrong in ({}, {"form": ""}, {"form": "x" * 64}):
         status, _, text = ask(page, "/rules", "POST", urlencode({**rule, **wrong}), cookie=cookie)
@@ -93,8 +116,7 @@ def test_a_change_needs_the_token_of_its_form(page: OpenPage) -> None:
     assert ask(page, "/rules", "POST", large, cookie=cookie)[0] == 413
 
 
-def test_every_answer_forbids_what_is_not_the_page_s_own(page: OpenPage) -> None:
-    cookie = enter(page)
+def test_every_answer_forbids_what_is_not_the_page_s_own(page: OpenPage, cookie: str) -> None:
     for path in ("/now", "/apps", "/calls", "/nothing", "/static/page.css"):
         _, headers, text = ask(page, path, cookie=cookie)
         assert headers["content-security-policy"].startswith("default-src 'none'; ")
@@ -111,3 +133,115 @@ def test_only_this_machine_is_served(page: OpenPage) -> None:
         pytest.skip("needs the list of sockets of Linux")
     rows = [row.split()[1] for row in listening.read_text().splitlines()[1:]]
     assert next(row for row in rows if row.endswith(f":{page.port:04X}")).startswith("0100007F:")
+
+
+def test_the_record_is_exported_whole_and_its_chain_is_told(
+    opened: Callable[[Path], OpenPage], tmp_path: Path
+) -> None:
+    state = tmp_path / "data" / "state"
+    state.mkdir(parents=True, mode=0o700)
+    write_calls(state, 3)
+    page = opened(state.parent)
+    cookie = enter(page)
+    rows = ask(page, "/calls.jsonl", cookie=cookie)[2].splitlines()
+    assert rows == list(row_lines(state))
+    assert "The chain holds" in ask(page, "/chain", cookie=cookie)[2]
+    with closing(sqlite3.connect(state / FILE)) as record, record:
+        record.execute("UPDATE rows SET body = replace(body, 'line 1', 'line 9')")
+    assert "The chain does not hold" in ask(page, "/chain", cookie=cookie)[2]
+
+
+def test_pages_of_calls_leave_none_out_and_charts_count_all(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    write_calls(state, 230)
+    view = views.calls(state, {})
+    assert sum(bar.calls for bar in view["days"]) == 231
+    assert {bar.label: bar.calls for bar in view["by_app"]}["com.apple.notes"] == 230
+    lanes = view["lanes"]
+    assert sum(map(len, lanes.values())) == len(view["calls"])
+    seen = [one.seq for one in view["calls"]]
+    while view["older"]:
+        view = views.calls(state, {key: str(value) for key, value in view["older"].items()})
+        seen += [one.seq for one in view["calls"]]
+    assert len(seen) == len(set(seen)) == 231
+    (denied,) = views.calls(state, {"decision": "deny"})["calls"]
+    assert denied.seq == seen[0]
+
+
+def test_it_ends_when_nobody_looks(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    code = (
+        "from iac_page.server import serve; from iac_runtime.gate.opening import GateOptions;"
+        "serve(GateOptions(simulate=''), 0, 1.5, lambda address: print(address, flush=True))"
+    )
+    argv = [sys.executable, "-c", code]
+    child = subprocess.Popen(argv, env=environment(data), stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    address = child.stdout.readline().strip()
+    page = OpenPage(address.partition("/enter")[0], address, data)
+    watching = http.client.HTTPConnection("127.0.0.1", page.port, timeout=20)
+    try:
+        watching.request("GET", "/events", headers={"cookie": enter(page)})
+        with watching.getresponse() as events:
+            assert events.status == 200
+            time.sleep(3)
+            assert child.poll() is None, "somebody looks"
+        watching.close()
+        assert child.wait(20) == 0
+    finally:
+        child.kill()
+        child.communicate()
+    assert not (data / "state" / "page.json").exists()
+
+
+def test_every_text_of_a_view_is_in_one_place() -> None:
+    class Words(HTMLParser):
+        said = ""
+
+        def handle_data(self, data: str) -> None:
+            self.said += data
+
+        def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self.said += " ".join(
+                value or "" for name, value in attrs if name in ("aria-label", "placeholder")
+            )
+
+    for path in (Path(views.__file__).parent / "templates").glob("*.html"):
+        words = Words()
+        words.feed(re.sub(r"{%.*?%}|{{.*?}}", "", path.read_text(), flags=re.DOTALL))
+        assert set(re.findall("[A-Za-z]+", words.said)) <= {"IAC", "ms"}, path
+
+
+def test_a_rule_fits_past_calls_of_recipes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path))
+    with closing(open_gate(GateOptions(simulate="", allow="MODIFY"))) as gate:
+        done = gate.call(Call("notes_make_note", {"name": "Milk"}))
+        assert isinstance(done, Done)
+        state = tmp_path / "state"
+        for tool, fits in (("notes_make_note", 1), ("notes_make*", 1), ("notes_make", 0)):
+            draft = rules.try_rule(state, gate, f'[[deny]]\ntool = "{tool}"')
+            assert (draft.wrong, len(draft.calls)) == ("", fits)
+        (entry,) = draft.calls or rules.lately(state)
+        assert rules.from_call(entry).startswith('[[deny]]\ntool = "notes_make_note"')
+
+
+def test_an_app_that_was_updated_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+    inside = tmp_path / "Notes.app" / "Contents"
+    (inside / "Resources").mkdir(parents=True)
+    facts = {"CFBundleIdentifier": "com.apple.Notes", "OSAScriptingDefinition": "Notes.sdef"}
+    facts["CFBundleShortVersionString"] = f"9.1{HOSTILE[:8]}"
+    (inside / "Info.plist").write_bytes(plistlib.dumps(facts))
+    (inside / "Resources" / "Notes.sdef").write_text("<dictionary/>")
+    looked = partial(freshness, folders=[str(tmp_path)])
+    monkeypatch.setattr("iac_page.changes.freshness", looked)
+    keys = PageKeys()
+    with closing(open_gate(GateOptions(simulate=""))) as gate:
+        app = make_app(PageSources(open_state(), gate, lambda: gate, keys), 80)
+        client = TestClient(app, "http://127.0.0.1:80", cookies={COOKIE: keys.session})
+        text = client.get("/changes", headers={"host": "127.0.0.1:80"}).text
+    assert '<a href="/changes?compare=1&amp;app=com.apple.Notes">Notes</a>' in text
+    assert "→ 9.1&lt;script" in text

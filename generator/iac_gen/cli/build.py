@@ -29,7 +29,7 @@ from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
 from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, Previous, app_modules
 from iac_gen.remember import BuildCache, generator_digest, read_cache, write_cache
-from iac_gen.report import AppReport, Report, changes, difference
+from iac_gen.report import AppReport, Report, changes, difference, spans
 from iac_gen.surface import LevelFall
 from iac_gen.text import clean, on_one_line
 from iac_gen.write import (
@@ -279,18 +279,25 @@ def _warn_unfinished(folder: Path) -> bool:
 @APPS
 @source_options
 @click.option("--output", type=PATH, help="The folder to compare (default: your data folder).")
-def diff(apps: tuple[str, ...], find: Find, output: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
+def diff(apps: tuple[str, ...], find: Find, output: Path | None, as_json: bool) -> None:
     """Describe what a build would change: tools, levels, parameters."""
     folder = output or default_output()
     _warn_unfinished(folder)
     previous = read_previous(folder)
     inputs = inputs_of(find(apps), previous, whole=not apps)
     files, report = run(replace(inputs, wording=True), quiet=True)
+    kept = previous.apps
     if files:
         new = Previous.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
         kept = {key: app for key, app in new.apps.items() if key not in report.gone}
-        for line in changes(previous.apps, kept):
-            click.echo(clean(line))
+    lines = [clean(line) for line in changes(previous.apps, kept)]
+    if as_json:
+        rest = {key: report.data()[key] for key in ("falls", "failed")}
+        told = {"changes": lines, "levels": spans(previous.apps, kept), **rest}
+        click.echo(json.dumps(told, indent=1))
+    else:
+        click.echo("".join(f"{line}\n" for line in lines), nl=False)
     end_with(report.failed)
 
 

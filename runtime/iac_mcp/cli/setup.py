@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -32,14 +31,11 @@ from iac_mcp.setup.findings import (
     server_processes,
     warning,
 )
-from iac_mcp.setup.interpreter import examine, launch_arguments
+from iac_mcp.setup.interpreter import examine, launch_arguments, run_generator
 from iac_mcp.setup.trial import try_launch
 from iac_runtime.execution.mac import permitted, responsible_name
-from iac_runtime.execution.streams import run_process
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
-
-_BUILD_SECONDS: Final = 900.0
 
 _ASK: Final[Mapping[str, str]] = {
     "mail": "Which mails came today, and who sent them?",
@@ -152,10 +148,10 @@ def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
 
 def _built() -> DoctorFinding:
     """Build the tools of the installed apps, where the generator is installed."""
-    if find_spec("iac_gen") is None or find_spec("jinja2") is None:
+    done = run_generator("build")
+    if done is None:
         return warning("The generator is not installed, so IAC uses the tools that it came with.",
                        "pip install 'iac-for-mac[gen]', then iac-mcp setup again")  # fmt: skip
-    done = run_process([sys.executable, "-m", "iac_gen", "build"], b"", _BUILD_SECONDS)
     lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
     if done.status in (0, 1) and lines:
         return ok(lines[-1])

@@ -11,16 +11,18 @@ import os
 import plistlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from iac_base.distribution import pip_install
 from iac_base.errors import SetupError
-from iac_runtime.execution.process import Runner
+from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.execution.streams import run_process
 
 _OLDEST: Final = (3, 11)
 _SECONDS: Final = 20.0
+_BUILD_SECONDS: Final = 900.0
 
 _CODESIGN: Final = "/usr/bin/codesign"
 _ENTITLEMENT: Final = "com.apple.security.automation.apple-events"
@@ -198,3 +200,10 @@ def _candidates(top: Path) -> Iterator[Path]:
         path = top.joinpath(place, *folder, "bin", f"python{minor}")
         if path.is_file():
             yield path
+
+
+def run_generator(*arguments: str) -> Completed | None:
+    """Run `iac-gen` with the Python that runs this; None where the generator is not installed."""
+    if find_spec("iac_gen") is None or find_spec("jinja2") is None:
+        return None
+    return run_process([sys.executable, "-m", "iac_gen", *arguments], b"", _BUILD_SECONDS)

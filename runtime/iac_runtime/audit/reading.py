@@ -30,13 +30,14 @@ class Query:
 
     Attributes:
         text: Occurs in what was written of the intent, in any case.
-        app, client, level, result: Exactly this, in any case; of several apps any one, those of
-            its effects included.
+        app, client, level, result, decision: Exactly this, in any case; of several apps any one,
+            those of its effects included.
         tool: A name with `*` and `?`.
         without: A tool whose calls are left out.
         simulated: Only calls of simulated apps, or only others.
         since, until: From this time on, and before that one; UTC as in a row.
         seq: The place of its intent.
+        before: Its intent stands before this place.
     """
 
     text: str = ""
@@ -50,6 +51,8 @@ class Query:
     seq: int = 0
     without: str = ""
     simulated: bool | None = None
+    before: int = 0
+    decision: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ _TIMES: Final = (
     ("seq", "call.seq = ?"),
     ("since", "call.time >= ?"),
     ("until", "call.time < ?"),
+    ("before", "call.seq < ?"),
 )
 
 
@@ -145,7 +149,8 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
     )
     # A body is ASCII: what is not stands in it as an escape.
     text = json.dumps(query.text)[1:-1]
-    wanted = query.result.casefold()
+    wanted, decided = query.result.casefold(), query.decision.casefold()
+    decision = f'"decision":{json.dumps(decided)}' if decided else ""
     found: list[AuditEntry] = []
     told: set[str] = set()
     with opened(folder) as connection:
@@ -155,8 +160,10 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
         for seq, time, session, body, event, outcome in search(connection, kinds, times, text):
             if seq <= through:
                 break
-            came = _came(event, outcome, running=session in live)
             # Bodies are ASCII without spaces: what has no such key is not parsed for it.
+            if decision and decision not in body:
+                continue
+            came = _came(event, outcome, running=session in live)
             intent = json.loads(body) if '"story":' in body else None
             if intent and intent.get("story"):
                 # The last of its rows holds all that was asked before.
@@ -166,7 +173,7 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
             if wanted and came["result"].casefold() != wanted:
                 continue
             entry = _entry(seq, time, intent or json.loads(body), came)
-            if query.simulated in (None, entry.simulated):
+            if decided in ("", entry.decision) and query.simulated in (None, entry.simulated):
                 found.append(entry)
             if len(found) >= limit:
                 break

@@ -55,6 +55,22 @@ class Question(NamedTuple):
         return ANSWERS[answer] if answer in self.answers else "error"
 
 
+def told(text: str) -> list[str | list[str]]:
+    """Return the lines of a question, the rows that stand together as one list.
+
+    A row is indented (`policy.wording`); no value of a call begins a line.
+    """
+    found: list[str | list[str]] = []
+    for line in text.split("\n"):
+        if not line.startswith("  "):
+            found.append(line)
+        elif found and isinstance(found[-1], list):
+            found[-1].append(line.strip())
+        else:
+            found.append([line.strip()])
+    return found
+
+
 def keep(folder: Path, text: str) -> str:
     """Write all of a question to a file of a state folder, for this user alone.
 

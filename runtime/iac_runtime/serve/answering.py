@@ -209,6 +209,7 @@ class _Request:
         self._token = sender.token
         self.id = id_
         self.name, self.modern, self.declared = sender.name, sender.modern, sender.declared
+        self.views = sender.views
         self.cancel = Cancellation()
         self.unwanted = self.closed = False
 

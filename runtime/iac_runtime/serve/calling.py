@@ -11,6 +11,7 @@ person is asked next is the gate's to say; another way needs its word in `APPROV
 
 import base64
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -34,6 +35,8 @@ from iac_runtime.policy.page import ask_page, page_at_hand
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,
+    LIFETIME,
+    Question,
     ask_dialog,
     dialog_at_hand,
     form,
@@ -204,6 +207,7 @@ class CallMethod:
         self._status = status
         self._patience = patience
         self._named: set[str] = set()
+        self._waiting: dict[str, tuple[float, Question]] = {}
 
     def __call__(self, params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
         """Return the result of tools/call; one that fails says of what.
@@ -228,7 +232,7 @@ class CallMethod:
                 return done_result(Done(self._find(call.arguments), "", "SAFE"))
             call = through_door(call)
             deadline.allow(call.arguments.get("timeout"))
-            return _through_gate(self._gate, call, peer, params, deadline, cancel)
+            return self._through_gate(call, peer, params, deadline, cancel)
         except ToolError as error:
             error.next = by_door(error.next, params["name"], call.tool)
             return failure_result(deadline.meaning(error))
@@ -237,6 +241,51 @@ class CallMethod:
         except (SystemExit, KeyboardInterrupt) as error:
             # A call that wants to end the program ends itself alone.
             return failure_result(RuntimeError(f"the call raised {type(error).__name__}"))
+
+    def _through_gate(
+        self,
+        call: Call,
+        peer: Peer,
+        params: Mapping[str, Any],
+        deadline: Deadline,
+        cancel: Cancellation,
+    ) -> Result:
+        """Carry out a call; a person is asked where the policy wants it, one way after the other.
+
+        Raises:
+            IacError: As `Gate.call`.
+        """
+        if peer.modern and params.get("requestState"):
+            state, given = params["requestState"], params.get("inputResponses")
+            said = read_responses(given, tuple(ANSWERS), declared=peer.declared)
+            call = call._replace(token=state, verdict=said)
+            self._waiting.pop(state, None)
+        while True:
+            with deadline.kept(cancel) as inner:
+                outcome = self._gate.call(call, cancel=inner)
+            if isinstance(outcome, Refused):
+                outcome = replace(outcome, next=by_door(outcome.next, params["name"], call.tool))
+            if not isinstance(outcome, Asks):
+                return outcome_result(outcome)
+            self._waiting[outcome.token] = (time.monotonic(), outcome.question)
+            if outcome.way == "client" and peer.modern:
+                return input_required(outcome.question, outcome.token)
+            try:
+                with deadline.kept(cancel, patient=True) as inner:
+                    said = _asked(outcome, peer, inner)
+            finally:
+                self._waiting.pop(outcome.token, None)
+            if cancel.cancelled:
+                raise ToolError("USER_CANCELLED", "The call was cancelled.", command=call.tool)
+            call = call._replace(token=outcome.token, verdict=said)
+
+    def questions(self) -> list[Question]:
+        """Return the questions that a person was asked and has not answered yet."""
+        now = time.monotonic()
+        for token, (since, _) in list(self._waiting.items()):
+            if now - since > LIFETIME:
+                self._waiting.pop(token, None)
+        return [question for _, question in list(self._waiting.values())]
 
     def _find(self, arguments: Mapping[str, Any]) -> Any:
         if self._search is None:
@@ -255,38 +304,6 @@ class CallMethod:
             return self._gate.judge(self._gate.plan(Call(name, example)), Requester())[1]
         except (ToolError, SetupError):
             return None
-
-
-def _through_gate(
-    gate: Gate,
-    call: Call,
-    peer: Peer,
-    params: Mapping[str, Any],
-    deadline: Deadline,
-    cancel: Cancellation,
-) -> Result:
-    """Carry out a call; a person is asked where the policy wants it, by one way after the other.
-
-    Raises:
-        IacError: As `Gate.call`.
-    """
-    if peer.modern and params.get("requestState"):
-        said = read_responses(params.get("inputResponses"), tuple(ANSWERS), declared=peer.declared)
-        call = call._replace(token=params["requestState"], verdict=said)
-    while True:
-        with deadline.kept(cancel) as inner:
-            outcome = gate.call(call, cancel=inner)
-        if isinstance(outcome, Refused):
-            outcome = replace(outcome, next=by_door(outcome.next, params["name"], call.tool))
-        if not isinstance(outcome, Asks):
-            return outcome_result(outcome)
-        if outcome.way == "client" and peer.modern:
-            return input_required(outcome.question, outcome.token)
-        with deadline.kept(cancel, patient=True) as inner:
-            said = _asked(outcome, peer, inner)
-        if cancel.cancelled:
-            raise ToolError("USER_CANCELLED", "The call was cancelled.", command=call.tool)
-        call = call._replace(token=outcome.token, verdict=said)
 
 
 def _asked(asks: Asks, peer: Peer, cancel: Cancellation) -> Verdict:

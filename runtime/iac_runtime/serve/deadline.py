@@ -34,11 +34,13 @@ class Peer(Protocol):
         name: As it names itself.
         modern: Whether it speaks the version without a handshake.
         declared: Whether it said that it can ask a person.
+        views: Whether it shows views beside results.
     """
 
     name: str
     modern: bool
     declared: bool
+    views: bool
 
     def report(self, seconds: float, said: str) -> None:
         """Tell how long the request has run; without a token of the client's, nothing."""

@@ -33,12 +33,14 @@ from iac_runtime.serve.listing import Listings
 from iac_runtime.serve.messages import (
     CLIENT_INFO,
     LIST_TTL_MS,
+    LISTS,
     MODERN_VERSION,
     ProtocolError,
     ServerIdentity,
     modern_result,
 )
 from iac_runtime.serve.methods import Methods, protocol_error
+from iac_runtime.serve.plain import shows_views
 
 THREADS: Final = 80
 """Requests at once: all calls that the executor lets run or wait (4 and 64), and some that it
@@ -71,10 +73,10 @@ def build_server(
         version=identity.version,
         instructions=identity.instructions,
         cache_hints=dict.fromkeys(_CACHED, CacheHint(ttl_ms=LIST_TTL_MS)),
-        on_list_tools=_listed(lines, "tools"),
-        on_list_prompts=_listed(lines.prompts, "prompts"),
-        on_list_resources=_listed(lines.resources, "resources"),
-        on_list_resource_templates=_listed(lines.templates, "resourceTemplates"),
+        on_list_tools=_listed(lines, "tools/list"),
+        on_list_prompts=_listed(lines.prompts, "prompts/list"),
+        on_list_resources=_listed(lines.resources, "resources/list"),
+        on_list_resource_templates=_listed(lines.templates, "resources/templates/list"),
         on_call_tool=call,
         on_read_resource=read,
         on_get_prompt=prompt,
@@ -83,15 +85,19 @@ def build_server(
     )
 
 
-def _listed(read: Callable[[], list[bytes]], key: str) -> Any:
+def _listed(read: Callable[[], list[bytes]], method: str) -> Any:
     """Return the handler of a listing: what the front would have sent."""
 
-    async def answer(_context: Any, _params: Any) -> Any:
+    async def answer(context: Any, _params: Any) -> Any:
         try:
             rows = await anyio.to_thread.run_sync(read)
         except IacError as error:
             raise _raised(protocol_error(error)) from None
-        return {key: [json.loads(row) for row in rows], "resultType": "complete"}
+        if _shows_views(context):
+            from iac_runtime.serve.views import with_views
+
+            rows = with_views(method, rows)
+        return {LISTS[method]: [json.loads(row) for row in rows], "resultType": "complete"}
 
     return answer
 
@@ -143,6 +149,7 @@ class _Peer:
         self.name = _name(context)
         self.modern = context.protocol_version >= MODERN_VERSION
         self.declared = _declared(context)
+        self.views = _shows_views(context)
 
     def report(self, seconds: float, said: str) -> None:
         # Without a token of the client's, the session sends nothing.
@@ -180,6 +187,11 @@ def _declared(context: Any) -> bool:
         return False
     # One that names kinds must name forms; an empty object stands for forms.
     return elicitation.form is not None or elicitation.url is None
+
+
+def _shows_views(context: Any) -> bool:
+    capabilities = context.session.client_capabilities
+    return shows_views({"extensions": getattr(capabilities, "extensions", None)})
 
 
 def _name(context: Any) -> str:

@@ -66,12 +66,14 @@ class Sender(NamedTuple):
     Attributes:
         declared: Whether the client said that it can ask a person.
         token: What it wants word of the progress under, if it does.
+        views: Whether it shows views beside results.
     """
 
     name: str
     modern: bool
     declared: bool
     token: str | int | None
+    views: bool = False
 
 
 class ServerIdentity(NamedTuple):

@@ -18,6 +18,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done, Refused
 from iac_runtime.gate.results import clean
 from iac_runtime.policy.permissions import Requester
+from iac_runtime.policy.question import Question
 from iac_runtime.serve.calling import CallMethod, Method, Result, text_content
 from iac_runtime.serve.deadline import PATIENCE, Peer
 from iac_runtime.serve.listing import Listings
@@ -71,9 +72,10 @@ def methods_of(
         call = partial(_through_gate, gate, peer.name)
         return Sources(catalogue, gate.read_only, partial(status_facts, status), call)
 
+    calls = CallMethod(gate, catalogue, status, patience)
     return Methods(
-        CallMethod(gate, catalogue, status, patience),
-        partial(_read, sources),
+        calls,
+        partial(_read, sources, calls.questions),
         partial(_prompt, lines),
         partial(_complete, sources),
     )
@@ -94,6 +96,7 @@ def protocol_error(error: IacError) -> ProtocolError:
 
 def _read(
     sources: "Callable[[Peer], Sources]",
+    questions: Callable[[], list[Question]],
     params: Mapping[str, Any],
     peer: Peer,
     _cancel: Cancellation,
@@ -101,6 +104,12 @@ def _read(
     from iac_runtime.serve.resources import read_resource
 
     uri = params["uri"]
+    if peer.views and uri.startswith("ui:"):
+        from iac_runtime.serve.views import read_view
+
+        found = read_view(uri, questions())
+        if found is not None:
+            return {"contents": [found]}
     try:
         text, mime, said = read_resource(uri, sources(peer))
     except IacError as error:

@@ -149,6 +149,19 @@ def declares(capabilities: Any) -> bool:
     return isinstance(asking, dict) and ("form" in asking or "url" not in asking)
 
 
+VIEWS: Final = "io.modelcontextprotocol/ui"
+VIEW_TYPE: Final = "text/html;profile=mcp-app"
+"""The extension MCP Apps, and the type of document that a client of it must know."""
+
+
+def shows_views(capabilities: Any) -> bool:
+    """Say whether a client shows views beside results."""
+    extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
+    found = extensions.get(VIEWS) if isinstance(extensions, dict) else None
+    types = found.get("mimeTypes") if isinstance(found, dict) else None
+    return isinstance(types, list) and VIEW_TYPE in types
+
+
 def is_handshake(params: Any) -> bool:
     return (
         isinstance(params, dict)

@@ -25,6 +25,9 @@ _ROWS: Final = tomllib.loads(Path(__file__).with_name("resources.toml").read_tex
 _FIXED: Final[Mapping[Kind, dict[str, Any]]] = _ROWS["fixed"]
 _TEMPLATES: Final[Mapping[Kind, dict[str, Any]]] = _ROWS["templates"]
 
+VIEWS: Final[Mapping[str, dict[str, Any]]] = _ROWS["views"]
+"""The views of results by name: title, description, patterns of tools (`views`)."""
+
 TEMPLATES: Final = tuple(_TEMPLATES.values())
 """The entries of resources/templates/list; `name` is the kind of what they name."""
 

@@ -36,6 +36,7 @@ from iac_runtime.serve.plain import (
     is_modern,
     is_plain,
     is_request,
+    shows_views,
 )
 
 if TYPE_CHECKING:
@@ -136,9 +137,17 @@ class Router:
         if self._opening is None:
             return False
         if method in self._lists and is_bare(params):
-            return self._list(method, id_, modern=False)
+            return self._list(method, id_, self._opened["capabilities"], modern=False)
         client = self._opened.get("clientInfo", {})
         return self._work(method, id_, params, client, self._opened.get("capabilities"), ())
+
+    def _said_to(self, capabilities: Any) -> ServerIdentity:
+        """Return what the server says of itself to a client of these capabilities."""
+        if not shows_views(capabilities):
+            return self._identity
+        from iac_runtime.serve.views import offering
+
+        return offering(self._identity)
 
     def _initialize(self, id_: str | int, params: Any, line: bytes) -> bool:
         if not is_handshake(params):
@@ -147,27 +156,33 @@ class Router:
         # A second handshake is the session's business: it knows what the first one set up.
         if self._backend.started("legacy"):
             return False
-        self._write(answer(id_, initialize_result(self._identity, params["protocolVersion"])))
+        said = self._said_to(params["capabilities"])
+        self._write(answer(id_, initialize_result(said, params["protocolVersion"])))
         return True
 
     def _modern(self, method: str, id_: str | int, params: Any) -> bool:
         if not is_envelope(params):
             return False
         if method == "server/discover" and params.keys() == {"_meta"}:
-            self._write(answer(id_, discover_result(self._identity)))
+            said = self._said_to(params["_meta"][CAPABILITIES])
+            self._write(answer(id_, discover_result(said)))
             return True
-        if method in self._lists:
-            return is_bare(params) and self._list(method, id_, modern=True)
         meta = params["_meta"]
+        if method in self._lists:
+            return is_bare(params) and self._list(method, id_, meta[CAPABILITIES], modern=True)
         client = meta.get(CLIENT_INFO, {})
         return self._work(method, id_, params, client, meta[CAPABILITIES], RETRIED)
 
-    def _list(self, method: str, id_: str | int, *, modern: bool) -> bool:
+    def _list(self, method: str, id_: str | int, capabilities: Any, *, modern: bool) -> bool:
         try:
             lines = self._lists[method]()
         except IacError:
             # The session says what is wrong with the tools.
             return False
+        if shows_views(capabilities):
+            from iac_runtime.serve.views import with_views
+
+            lines = with_views(method, lines)
         result = listing_result(lines, self._identity, modern=modern, method=method)
         self._write(answer(id_, result))
         if method == "tools/list":
@@ -189,7 +204,8 @@ class Router:
             return False
         meta = params.get("_meta", {})
         sender = Sender(
-            client.get("name", ""), bool(more), declares(capabilities), meta.get("progressToken")
+            *(client.get("name", ""), bool(more), declares(capabilities)),
+            *(meta.get("progressToken"), shows_views(capabilities)),
         )
         self._answering.take(method, id_, params, sender)
         return True

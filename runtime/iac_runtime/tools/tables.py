@@ -198,9 +198,17 @@ def parameters(tool: Operation) -> Mapping[str, Param]:
     elif spec.op != "command":
         found.update(OBJECT_PARAMS)
     found.update({key: row for key, row in spec.params.items() if key not in found})
-    for other in tool.tables.tools.values():
+    behind = function_behind(tool)
+    if behind:
+        found.update(tool.tables.tools[behind].params)
+    return found
+
+
+def function_behind(tool: Operation) -> str:
+    """Return the function of the tool behind a recipe, empty where the app has none."""
+    spec = tool.spec
+    for function, other in tool.tables.tools.items():
         same = other.event == spec.event if spec.op == "command" else other.op == spec.op
         if same and other.op == spec.op and not other.bind:
-            found.update(other.params)
-            break
-    return found
+            return function
+    return ""

@@ -1,0 +1,247 @@
+"""What each address of the page answers: a view, or what became of a change.
+
+It reads and writes through the doors of the command line: the gate, the policy's file, approvals,
+the audit, and the generator.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from iac_base.errors import InvalidParameterError, ToolError
+from iac_page import changes, rules, views
+from iac_page.guard import PageKeys
+from iac_runtime.audit.reading import verified
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Asks, Call, Done, Refused
+from iac_runtime.gate.results import clean
+from iac_runtime.policy.decide import looked_at
+from iac_runtime.policy.file import policy_path
+from iac_runtime.policy.page import answer
+from iac_runtime.policy.permissions import Requester
+from iac_runtime.policy.question import ANSWERS
+from iac_runtime.serve.pages import ToolSearch
+
+
+class PageSources(NamedTuple):
+    """What the page shows: the state folder, the gate, one for simulated apps, and its secrets."""
+
+    state: Path
+    gate: Gate
+    simulated: Callable[[], Gate]
+    keys: PageKeys
+
+
+Show = Callable[..., Response]
+Make = Callable[[PageSources, Request, Show], Response]
+Change = Callable[[PageSources, Request, Show, Mapping[str, str]], Response]
+
+
+def _now(sources: PageSources, request: Request, show: Show) -> Response:
+    part = "part" in request.query_params
+    said = request.query_params.get("said", "")
+    values = {**views.now(sources.state), "said": said}
+    return show("now_part" if part else "now", values)
+
+
+def _answer(
+    sources: PageSources, _request: Request, _show: Show, fields: Mapping[str, str]
+) -> Response:
+    given = answer(sources.state, fields.get("question", ""), fields.get("answer", ""))
+    return RedirectResponse(f"/now?said={'answered' if given else 'late'}", 303)
+
+
+def _apps(sources: PageSources, _request: Request, show: Show) -> Response:
+    assert sources.gate.catalogue is not None
+    return show("apps", views.apps(sources.gate.catalogue))
+
+
+def _app(sources: PageSources, request: Request, show: Show) -> Response:
+    assert sources.gate.catalogue is not None
+    row = sources.gate.catalogue.apps.get(request.path_params["key"])
+    if row is None:
+        return show("fault", {"says": "no_app"}, 404)
+    return show("app", views.app(sources.gate, row))
+
+
+def _tool(sources: PageSources, request: Request, show: Show) -> Response:
+    return show("tool", {**views.tool(sources.gate, request.path_params["name"]), "tried": None})
+
+
+def _try(sources: PageSources, request: Request, show: Show, fields: Mapping[str, str]) -> Response:
+    values = views.tool(sources.gate, request.path_params["name"])
+    values["given"] = fields.get("arguments", "")
+    try:
+        call = _read_call(sources, values["row"].name, values["given"])
+        tried = _tried(sources, call, fields.get("how", "dry"))
+    except ToolError as error:
+        tried = {"wrong": f"{error.message} {error.suggestion}".strip()}
+    return show("tool", {**values, "tried": tried})
+
+
+def _read_call(sources: PageSources, name: str, text: str) -> Call:
+    try:
+        arguments = json.loads(text or "{}")
+    except ValueError as error:
+        raise InvalidParameterError(f"The arguments are not valid JSON: {error}.") from None
+    if not isinstance(arguments, dict):
+        raise InvalidParameterError("The arguments are not a JSON object.")
+    return Call(name, arguments, _person(sources))
+
+
+def _tried(sources: PageSources, call: Call, how: str) -> dict[str, Any]:
+    gate = sources.gate
+    if how == "judge":
+        facts, decision = gate.judge(gate.plan(call), call.caller)
+        looked = [
+            {"where": match.source, "kind": kind, "fails": fails}
+            for kind, match, fails in looked_at(facts, gate.permissions.policy, decision.level)
+        ]
+        return {"decision": decision, "line": facts.line, "looked": looked}
+    if how == "dry":
+        done = gate.call(call, dry_run=True)
+        return {"line": done.line} if isinstance(done, Done) else _said(done, call)
+    return _said((sources.simulated() if how == "simulated" else gate).call(call), call, how)
+
+
+def _said(outcome: Done | Refused | Asks, call: Call, how: str = "") -> dict[str, Any]:
+    if isinstance(outcome, Done):
+        return {"value": clean(outcome.value), "line": outcome.line, "note": outcome.note}
+    if isinstance(outcome, Refused):
+        return {"refused": outcome}
+    return {"asks": outcome, "call": views.pretty(dict(call.arguments)), "how": how}
+
+
+def _weigh(
+    sources: PageSources, request: Request, show: Show, fields: Mapping[str, str]
+) -> Response:
+    """Carry on a call that was asked about on this page."""
+    values = views.tool(sources.gate, request.path_params["name"])
+    values["given"] = fields.get("arguments", "")
+    how = fields.get("how", "")
+    try:
+        call = _read_call(sources, values["row"].name, values["given"])
+        said = ANSWERS.get(fields.get("answer", ""), "decline")
+        gate = sources.simulated() if how == "simulated" else sources.gate
+        again = call._replace(token=fields.get("token", ""), verdict=said)
+        tried = _said(gate.call(again), call, how)
+    except ToolError as error:
+        tried = {"wrong": f"{error.message} {error.suggestion}".strip()}
+    return show("tool", {**values, "tried": tried})
+
+
+def _person(sources: PageSources) -> Requester:
+    ways = sources.gate.permissions.policy.approvers
+    return Requester("iac-mcp open", tuple(way for way in ways if way == "page"))
+
+
+def _search(sources: PageSources, request: Request, show: Show) -> Response:
+    wanted = request.query_params.get("q", "")
+    found: dict[str, Any] = {"tools": [], "more": {}}
+    catalogue = sources.gate.catalogue
+    if wanted and catalogue is not None:
+        search = ToolSearch(lambda: catalogue, read_only=sources.gate.read_only)
+        try:
+            found |= search.find({"query": wanted})
+        except ToolError as error:
+            found["note"] = error.message
+    return show("search", {"wanted": wanted, "found": found, "note": found.get("note", "")})
+
+
+def _calls(sources: PageSources, request: Request, show: Show) -> Response:
+    return show("calls", views.calls(sources.state, dict(request.query_params)))
+
+
+def _call(sources: PageSources, request: Request, show: Show) -> Response:
+    found = views.call(sources.state, request.path_params["seq"])
+    return show("call", {"call": found}, 200 if found else 404)
+
+
+def _chain(sources: PageSources, _request: Request, show: Show) -> Response:
+    return show("chain", {"found": verified(sources.state)})
+
+
+def _rules(sources: PageSources, request: Request, show: Show) -> Response:
+    seq = request.query_params.get("from", "")
+    entry = views.call(sources.state, int(seq)) if seq.isdecimal() else None
+    text = rules.from_call(entry) if entry else ""
+    return _with_rules(sources, show, text, None)
+
+
+def _rule(
+    sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
+) -> Response:
+    text = fields.get("rule", "")
+    draft = rules.try_rule(sources.state, sources.gate, text)
+    if fields.get("how") == "save" and not draft.wrong:
+        rules.save_rule(text)
+        return _with_rules(sources, show, "", None, kept=True)
+    return _with_rules(sources, show, text, draft)
+
+
+def _with_rules(
+    sources: PageSources,
+    show: Show,
+    text: str,
+    draft: rules.RuleDraft | None,
+    *,
+    kept: bool = False,
+) -> Response:
+    path = policy_path()
+    found = rules.rules(sources.state, sources.gate)
+    values = {"path": path, "exists": path.exists(), "rules": found, "text": text}
+    return show("rules", {**values, "draft": draft, "kept": kept})
+
+
+def _changes(sources: PageSources, request: Request, show: Show) -> Response:
+    app = request.query_params.get("app", "")
+    wanted = "compare" in request.query_params
+    review = changes.review(app) if wanted else changes.nothing()
+    return show("changes", {**changes.view(sources.gate, app), "review": review, "said": ""})
+
+
+def _why(sources: PageSources, request: Request, show: Show) -> Response:
+    assert sources.gate.catalogue is not None
+    app = sources.gate.catalogue.apps.get(request.path_params["key"])
+    if app is None:
+        return show("fault", {"says": "no_app"}, 404)
+    name = request.path_params["name"]
+    lines, wrong = changes.why(app.key, name)
+    return show("why", {"app": app, "name": name, "lines": lines, "wrong": wrong})
+
+
+def _accept(
+    sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
+) -> Response:
+    app = fields.get("app", "")
+    accepted = [name.partition(" ")[2] for name in fields if name.startswith("accept ")]
+    review, said = changes.build(sources.gate, app, fields.get("shown", ""), accepted)
+    return show("changes", {**changes.view(sources.gate, app), "review": review, "said": said})
+
+
+VIEWS: Final[Mapping[str, Make]] = {
+    "/": lambda *_: RedirectResponse("/now", 303),
+    "/now": _now,
+    "/apps": _apps,
+    "/apps/{key}": _app,
+    "/tools/{name}": _tool,
+    "/why/{key}/{name}": _why,
+    "/search": _search,
+    "/calls": _calls,
+    "/calls/{seq:int}": _call,
+    "/chain": _chain,
+    "/changes": _changes,
+    "/rules": _rules,
+}
+CHANGES: Final[Mapping[str, Change]] = {
+    "/now": _answer,
+    "/tools/{name}": _try,
+    "/tools/{name}/answer": _weigh,
+    "/changes": _accept,
+    "/rules": _rule,
+}
+"""Addresses of views, and of forms that change something -> what answers there."""

@@ -1,0 +1,109 @@
+"""What a build would change, as a review; and the build that a person accepts, by the generator.
+
+The page knows nothing of dictionaries: it runs `iac-gen diff` and `iac-gen build`, as a person
+would, and shows what they say.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from iac_base.distribution import pip_install
+from iac_base.files import data_folder
+from iac_mcp.setup.interpreter import run_generator
+from iac_runtime.gate.gate import Gate
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.freshness import freshness
+
+View = dict[str, Any]
+
+
+class UpdateReview(NamedTuple):
+    """What a build would change.
+
+    Attributes:
+        wrong: Why it cannot be told; then nothing else is.
+        apps: App -> changes in words.
+        levels: App -> thing, level before, level after; empty for what is new or gone.
+        falls: What must be accepted by name before a build writes anything.
+        shown: The falls as a form gives them back.
+    """
+
+    wrong: str = ""
+    apps: Mapping[str, Sequence[str]] = {}
+    levels: Mapping[str, Sequence[tuple[str, str, str]]] = {}
+    falls: Sequence[Mapping[str, str]] = ()
+    shown: str = ""
+    compared: bool = False
+
+
+def view(gate: Gate, app: str) -> View:
+    """Return what is known without a comparison: apps that are newer than their tools."""
+    assert gate.catalogue is not None
+    known = sorted(gate.catalogue.apps.values(), key=lambda one: one.name.casefold())
+    return {"stale": freshness(gate.catalogue.tool_folders).stale, "app": app, "known": known}
+
+
+def nothing() -> UpdateReview:
+    """Return a review of nothing: no comparison was asked for."""
+    return UpdateReview()
+
+
+def review(app: str) -> UpdateReview:
+    """Return what a build of an app would change, of all apps without one."""
+    found, wrong = _said("diff", app)
+    if found is None:
+        return UpdateReview(wrong)
+    apps: dict[str, list[str]] = {}
+    for line in found["changes"]:
+        key, _, says = line.partition(": ")
+        apps.setdefault(key, []).append(says)
+    falls = found["falls"]
+    return UpdateReview("", apps, found["levels"], falls, json.dumps(falls), compared=True)
+
+
+def build(gate: Gate, app: str, shown: str, accepted: Sequence[str]) -> tuple[UpdateReview, str]:
+    """Build, with the levels accepted that were shown; return what is left, and what was done.
+
+    What a person accepted is what was on the page: where the dictionary has changed since, the new
+    review is shown instead.
+    """
+    before = review(app)
+    if before.wrong or before.shown != shown:
+        return before, "" if before.wrong else "moved"
+    if {one["name"] for one in before.falls} - {*accepted}:
+        return before, "stopped"
+    found, wrong = _said("build", app, *(f"--accept-levels={name}" for name in accepted))
+    if found is None:
+        return UpdateReview(wrong), ""
+    if found["falls"]:
+        return before, "stopped"
+    gate.renew(Catalogue(tool_folders()))
+    return UpdateReview(), "built"
+
+
+def _said(command: str, app: str, *options: str) -> tuple[Any, str]:
+    """Return what the generator printed as JSON, else None and why."""
+    folder = str(data_folder() / "tools")
+    names = ("--", app) if app else ()
+    text, wrong = _run(command, "--json", "--output", folder, *options, *names)
+    try:
+        return json.loads(text), ""
+    except ValueError:
+        return None, wrong
+
+
+def why(app: str, name: str) -> tuple[list[str], str]:
+    """Return the evidence of the levels of a tool or a class, else why there is none."""
+    text, wrong = _run("show", "--why", app, name)
+    return text.splitlines(), "" if text else wrong
+
+
+def _run(*arguments: str) -> tuple[str, str]:
+    """Return what the generator printed, and the last line of what it said was wrong."""
+    done = run_generator(*arguments)
+    if done is None:
+        return "", f"The generator is not installed: {pip_install('gen')}"
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return done.stdout.decode(), lines[-1] if lines else "The generator did not finish."
