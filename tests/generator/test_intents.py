@@ -100,6 +100,8 @@ def test_a_call_says_what_it_needs_and_how_far_it_was_seen_to_work(diary: Module
     known = {tool.event: tool.intent for tool in diary.tools}
     assert known["GetEntryIntent"] == Intent("Diary.GetEntryIntent", "entity", False, "declared")
     assert known["OpenEntryIntent"] == Intent("Diary.OpenEntryIntent", "entity", True, "declared")
+    shown = action("ShowEntryIntent", protocols=["URLRepresentable"], supportedModes=1)
+    assert only(shown).intent == Intent("Diary.ShowEntryIntent", "simple", True)
     assert known["StrangeIntent"] == Intent("Diary.StrangeIntent", "unsupported")
     assert known["SetMoodAppIntent"] == Intent("Diary.SetMoodAppIntent", "simple")
     assert all(tool.summary.endswith("Declared, not verified.") for tool in diary.tools)
