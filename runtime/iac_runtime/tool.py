@@ -289,8 +289,8 @@ INTENTS: Final = "_intents"
 """The end of the key of an app's intents, which stand beside its dictionary's module."""
 
 
-CALL: Final = "call"
-"""The key under which the input of a shortcut has what its answer begins with."""
+CALL: Final = "iac-call"
+"""The key under which the input of a shortcut has what its answer begins with: no parameter's."""
 
 
 def shortcuts_file(key: str) -> str:

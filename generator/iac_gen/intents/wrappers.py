@@ -108,7 +108,9 @@ def wrapper(tool: ToolFunction, module: Module) -> dict[str, Any]:
 
 
 def _is_plain(parameter: ToolParameter, module: Module) -> bool:
-    return parameter.row.type in _PLAIN or parameter.row.type in module.enums
+    # A key with a dot is a path in a dictionary.
+    plain = parameter.row.type in _PLAIN or parameter.row.type in module.enums
+    return plain and "." not in parameter.row.code
 
 
 def _attached(source: Mapping[str, Any]) -> dict[str, Any]:

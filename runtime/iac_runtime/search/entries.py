@@ -16,7 +16,8 @@ from typing import Any, Final, Literal, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.words import stems
 from iac_runtime.tool import Level, Op
-from iac_runtime.tools.catalogue import MAX_FILE, Catalogue, damaged
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.lock import MAX_FILE, damaged
 from iac_runtime.tools.shape import Tool
 
 FORMAT: Final = 1
