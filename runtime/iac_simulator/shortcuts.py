@@ -134,6 +134,7 @@ class _Run:
     values: dict[str, Any] = field(default_factory=dict)
 
     def all(self, workflow: Mapping[str, Any], target: Path) -> None:
+        found = None
         for step in workflow["WFWorkflowActions"]:
             held = step["WFWorkflowActionParameters"]
             found = self.step(step["WFWorkflowActionIdentifier"], held)

@@ -21,7 +21,7 @@ from iac_runtime.execution.streams import run_process
 from iac_runtime.tools.catalogue import read_tool_folders
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.lock import (
-    Installed,
+    InstalledShortcut,
     damaged,
     installed,
     keep,
@@ -154,7 +154,7 @@ def _install(name: str, row: Wrapped) -> str:
             if time.monotonic() > ends:
                 raise SetupError(f"{quoted(title)} was not added within {_CLICK:g} seconds.")
             time.sleep(1.0)
-    keep(name, Installed(new[0], row.digest, keys_of(row.workflow)))
+    keep(name, InstalledShortcut(new[0], row.digest, keys_of(row.workflow)))
     old = " Delete the older one of this name in Shortcuts." if title in before.values() else ""
     return f"is installed.{old} macOS may ask on its first run."
 

@@ -17,7 +17,7 @@ from iac_runtime.language.steps import DateValue
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.effects import CallFacts, Effect
 from iac_runtime.tool import Intent
-from iac_runtime.tools.lock import Installed, installed, read_wrappers
+from iac_runtime.tools.lock import InstalledShortcut, installed, read_wrappers
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation
 
@@ -71,7 +71,7 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
     return Plan(tool, facts, perform)
 
 
-def _shortcut(operation: Operation, context: ToolContext) -> Installed:
+def _shortcut(operation: Operation, context: ToolContext) -> InstalledShortcut:
     """Return the installed shortcut of a tool, which is the one of its folder."""
     found, catalogue = installed().get(operation.name), context.catalogue
     if found is None or catalogue is None:
@@ -86,7 +86,7 @@ def _shortcut(operation: Operation, context: ToolContext) -> Installed:
 
 
 def _request(
-    operation: Operation, given: Mapping[str, Any], found: Installed, home: str
+    operation: Operation, given: Mapping[str, Any], found: InstalledShortcut, home: str
 ) -> IntentRequest:
     """Return the request; its values are those of the event, in the types of JSON."""
     spec = operation.spec

@@ -19,7 +19,7 @@ from iac_runtime.tool import CALL, shortcuts_file, tool_prefix
 _FILE: Final = "intents.json"
 
 
-class Installed(NamedTuple):
+class InstalledShortcut(NamedTuple):
     """A shortcut that the person took in: its identifier there, and the digest of what it was.
 
     `takes` are the parameters that it passes on, as the metadata calls them.
@@ -118,19 +118,21 @@ def keys_of(workflow: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(key for one in held if (key := one.get("WFDictionaryKey", CALL)) != CALL)
 
 
-def installed() -> Mapping[str, Installed]:
+def installed() -> Mapping[str, InstalledShortcut]:
     """Return the shortcuts that are installed, by tool; a file that is no such file has none."""
     try:
         rows = json.loads(read_part(data_folder() / "state" / _FILE))
         return {
-            name: Installed(str(row["uuid"]), str(row["digest"]), tuple(map(str, row["takes"])))
+            name: InstalledShortcut(
+                str(row["uuid"]), str(row["digest"]), tuple(map(str, row["takes"]))
+            )
             for name, row in rows.items()
         }
     except (OSError, ValueError, RecursionError, AttributeError, KeyError, TypeError):
         return {}
 
 
-def keep(tool: str, row: Installed | None) -> None:
+def keep(tool: str, row: InstalledShortcut | None) -> None:
     """Write down that the shortcut of a tool is installed, or with None that it is not.
 
     Raises:
