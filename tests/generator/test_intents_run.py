@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from golden import standard
-from making import put
+from making import put, sdef
+from making import read as read_sdef
 from metadata import MOOD, NUMBER, TEXT, action, content, loaded, parameter, value
 
 from iac_base.errors import DeclaredToolError, InvalidParameterError
 from iac_gen.discover import from_intents, read
+from iac_gen.load import LoadedDictionary
+from iac_gen.model import Source
 from iac_gen.pipeline import Inputs, generate
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
@@ -26,6 +29,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.policy.permissions import Requester
+from iac_runtime.search.index import Index
 from iac_runtime.tools.catalogue import Catalogue, load_module, module_tables
 from iac_runtime.tools.lock import installed, keys_of, read_wrappers
 from iac_simulator import shortcuts
@@ -70,6 +74,10 @@ def run(*arguments: str) -> str:
     return done.output
 
 
+def install(folder: Path, *names: str) -> str:
+    return run("install", "--yes", "--tools", str(folder), *names)
+
+
 def use(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IAC_SHORTCUTS", str(root / "iac-shortcuts"))
     monkeypatch.setenv("IAC_SHORTCUTS_STATE", str(root / "shortcuts.json"))
@@ -92,7 +100,7 @@ def installed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as monkeypatch:
         use(root, monkeypatch)
         names = ("diary_intent_get_streak", "diary_intent_add_entry")
-        said = run("install", "--yes", "--tools", str(root / "tools"), *names)
+        said = install(root / "tools", *names)
     assert said.count("is installed.") == 2
     return root
 
@@ -178,6 +186,29 @@ def test_a_file_of_shortcuts_that_the_lock_does_not_know_is_refused(folder: Path
     before = mac.state
     assert "damaged" in str(CliRunner().invoke(cli, given).exception)
     assert mac.state == before
+
+
+def test_a_search_names_the_proven_road_first_and_the_other_with_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    dictionary = LoadedDictionary(
+        Source(read_sdef(sdef()), "Diary", "com.example.Diary", "Diary", "1")
+    )
+    reread = action("RereadEntryIntent", parameter("aloud", value("primitive", typeIdentifier=1)))
+    made, _ = generate(Inputs([dictionary, loaded(content(*ACTIONS, reread))], standard(), []))
+    put(tmp_path / "both", made)
+    assert "diary_intent_reread_entry" not in hits(tmp_path / "both", "reread the diary entry")
+    install(tmp_path / "both", "diary_intent_reread_entry")
+    found = hits(tmp_path / "both", "reread the diary entry")
+    names = list(found)
+    assert names.index("diary_reread") + 1 == names.index("diary_intent_reread_entry")
+    assert found["diary_make"].endswith("also by diary_intent_add_entry, an App Intent")
+    assert "also" not in found["diary_list"]
+    assert found["diary_reread"].endswith("also by diary_intent_reread_entry, an App Intent")
+
+
+def hits(folder: Path, query: str) -> dict[str, str]:
+    return {hit.tool: hit.why for hit in Index(Catalogue([folder])).find(query, limit=20)}
 
 
 # One shortcut, run in this process: each state that a run can end in.

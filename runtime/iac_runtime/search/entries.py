@@ -60,6 +60,7 @@ class IndexedApp(NamedTuple):
     rows: tuple[SearchRow, ...]
     levels: Mapping[str, Level]
     reach: Reach = "own"
+    intents: bool = False
 
 
 class WordRow(NamedTuple):
@@ -145,7 +146,9 @@ class SearchFile:
                     levels[name] = tools[name].level
         operations = {op: name for op, name in found["tools"].items() if name in tools}
         levels |= {name: tools[name].level for name in operations.values()}
-        return IndexedApp(row.key, row.name, row.id, operations, tuple(rows), levels)
+        intents = row.kind == "intents"
+        held = (operations, tuple(rows), levels)
+        return IndexedApp(row.key, row.name, row.id, *held, intents=intents)
 
     def _parsed(self, line: bytes) -> Any:
         try:
