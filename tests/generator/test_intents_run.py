@@ -175,7 +175,7 @@ def test_only_what_is_installed_is_listed_and_called(folder: Path, gate: Gate) -
 def test_a_tool_that_was_built_anew_waits_for_the_person(folder: Path, gate: Gate) -> None:
     made, _ = generate(Inputs([loaded(content(*ACTIONS[:2]))], standard(), []))
     put(folder, made)
-    with pytest.raises(DeclaredToolError, match="built anew"):
+    with pytest.raises(DeclaredToolError, match="changed after"):
         called(gate, "diary_intent_get_streak", {"mood": "glad"})
 
 

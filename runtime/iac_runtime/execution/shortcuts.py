@@ -37,8 +37,8 @@ _WAYS: Final[Mapping[ShortcutState, str]] = {
     "absent": _INSTALL,
     "replaced": _INSTALL,
     "waits": (
-        "Ask the person to look at the screen of the Mac, which must be awake: macOS asks there"
-        " before a first run, and an app that is starting takes up to 12 seconds."
+        "Ask the person to look at the screen of the Mac: macOS asks there before a first run. The"
+        " Mac must be awake, and an app that is starting takes up to 12 seconds."
     ),
     "silent": "Look whether it was done before you call again: a question may have been dismissed.",
     "failed": "Look whether it was done before you call again.",

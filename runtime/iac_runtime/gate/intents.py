@@ -79,7 +79,7 @@ def _shortcut(operation: Operation, context: ToolContext) -> InstalledShortcut:
     app = catalogue.find(operation.name).app
     if read_wrappers(app.folder, app.key)[0] != found.digest:
         error = DeclaredToolError(operation.name)
-        error.message = f"{quoted(operation.name)} was built anew after its shortcut was installed."
+        error.message = f"{quoted(operation.name)} changed after its shortcut was installed."
         error.suggestion = f"Ask the person to run: iac-mcp intents install {operation.name}"
         raise error
     return found
