@@ -30,6 +30,7 @@ from iac_runtime.gate.plans import Asks, Call, Done
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.search.index import Index
+from iac_runtime.serve.listing import Choice, chosen_lines
 from iac_runtime.tools.catalogue import Catalogue, load_module, module_tables
 from iac_runtime.tools.lock import installed, keys_of, read_wrappers
 from iac_simulator import shortcuts
@@ -164,6 +165,9 @@ def test_only_what_is_installed_is_listed_and_called(folder: Path, gate: Gate) -
     assert sorted(catalogue.tools) == ["diary_intent_add_entry", "diary_intent_get_streak"]
     with pytest.raises(DeclaredToolError):
         called(gate, "diary_intent_show", {})
+    lines = b"".join(chosen_lines(catalogue.tool_folders, Choice(("all",))))
+    assert b'"diary_intent_get_streak"' in lines
+    assert b'"diary_intent_show"' not in lines
     rows = run("list", "--tools", str(folder)).splitlines()
     assert [row.split()[0] for row in rows] == ["installed", "installed", "available"]
     run("remove", "diary_intent_get_streak")
@@ -199,6 +203,12 @@ def test_a_search_names_the_proven_road_first_and_the_other_with_it(
     put(tmp_path / "both", made)
     assert "diary_intent_reread_entry" not in hits(tmp_path / "both", "reread the diary entry")
     install(tmp_path / "both", "diary_intent_reread_entry")
+    catalogue = Catalogue([tmp_path / "both"])
+    # An app is its dictionary, for whoever asks for it by name; a search in it finds both.
+    assert (catalogue.find_app("com.example.Diary") or 0) == catalogue.apps["diary"]
+    assert [app.key for app in catalogue.dictionaries] == ["diary"]
+    inside = [hit.tool for hit in Index(catalogue).find("reread entry", app="Diary", limit=20)]
+    assert {"diary_reread", "diary_intent_reread_entry"} <= {*inside}
     found = hits(tmp_path / "both", "reread the diary entry")
     names = list(found)
     assert names.index("diary_reread") + 1 == names.index("diary_intent_reread_entry")

@@ -156,7 +156,9 @@ def _install(name: str, row: Wrapped) -> str:
             time.sleep(1.0)
     keep(name, InstalledShortcut(new[0], row.digest, keys_of(row.workflow)))
     old = " Delete the older one of this name in Shortcuts." if title in before.values() else ""
-    return f"is installed.{old} macOS may ask on its first run."
+    return (
+        f"is installed.{old} Clients see it when they start again; macOS may ask on its first run."
+    )
 
 
 def _listed() -> dict[str, str]:

@@ -119,7 +119,11 @@ class Index:
                 others = (added_app("", OWN_TOOLS.values(), "known"), *self._beside())
                 self._opened = _Opened(self._catalogue, others)
             found = None if app is None else self._catalogue.meant_app(app)
-            only = None if app is None else found.key if found else ""
+            only = None if app is None else [found.key] if found else []
+            if only and found:
+                # Its App Intents stand under a key of their own.
+                rows = self._catalogue.apps.values()
+                only += [row.key for row in rows if row.id == found.id and row != found]
             return self._opened.find(query, only, level, limit)
 
 
@@ -137,9 +141,9 @@ class _Opened:
         self._worth = lru_cache(4096)(self._worth_of)
 
     def find(
-        self, query: str, only: str | None, level: Level | None, limit: int
+        self, query: str, only: list[str] | None, level: Level | None, limit: int
     ) -> list[SearchHit]:
-        """Return the tools that serve `query`; `only` is an app's key, empty where it has none."""
+        """Return the tools that serve `query`; `only` are an app's keys, none where it has none."""
         request = read_request(query, self._known, self._nearest)
         meant = hints(request, self._named, self._common)
         if only is None and not is_served(request, meant.values()):
@@ -147,20 +151,20 @@ class _Opened:
         if only is None:
             places: Iterable[Place] = self._chosen(request, meant)
         else:
-            places = self._named(f"={fold(only)}") if only else ()
+            places = [place for key in only for place in self._named(f"={fold(key)}")]
         apps: dict[str, IndexedApp] = {}
         said: dict[str, Hint] = {}
         for place in places:
             found = self._files[place[0]].app(place[1])
-            if found and only in (None, found.key):
+            if found and (only is None or found.key in only):
                 apps[found.key] = found
                 said[found.key] = meant.get(place, Hint(0))
-        wanted = {only} if only else set[str]()
+        wanted = set(only or ())
         likely = areas(request)
         named = next((hint for hint in said.values() if hint.said and hint.strength >= 1), None)
         for other in self._others:
             # What is for apps that have tools is of no use for one that has none.
-            if only != "" or other.reach == "any":
+            if only != [] or other.reach == "any":
                 apps[other.key] = other
                 said[other.key] = Hint(min(_TOOLSET, likely.get(other.key or "runtime", 0.0)))
                 # An app that is named is named for the tools that are for any app too.

@@ -154,12 +154,17 @@ class Catalogue:
         return DeclaredToolError(name) if declared else UnknownToolError(name, nearest(name, known))
 
     def find_app(self, name: str) -> AppRow | None:
-        """Return the app with this key, name or bundle id, in any case."""
+        """Return the app with this key, name or bundle id, in any case; its dictionary first."""
         wanted = fold(name)
-        for app in self.apps.values():
+        for app in (*self.dictionaries, *self.apps.values()):
             if wanted in (fold(app.key), fold(app.name), fold(app.id)):
                 return app
         return None
+
+    @property
+    def dictionaries(self) -> list[AppRow]:
+        """The apps whose tools are of a dictionary, and not of App Intents."""
+        return [app for app in self.apps.values() if app.kind != "intents"]
 
     def meant_app(self, name: str) -> AppRow | None:
         """Return the app that somebody means: also by a part of its name that no other app has."""
