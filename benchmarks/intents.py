@@ -4,7 +4,7 @@
 
 FOLDER holds files of metadata; by default those of the corpus. Prints a row a file in Markdown:
 its actions, the tools made of them, what was left out and why, parameters with a type and without,
-levels, and tokens of what a list would say. `--draw` writes 80 actions, drawn by a fixed seed, as
+levels, how many have a shortcut, and tokens of what a list would say. `--draw` writes 80 actions, drawn by a fixed seed, as
 the metadata has them, with nothing of ours, and the levels of the same ids to another file: who
 labels the first without the second judges the levels blind.
 """
@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from iac_gen.classify.judge import judge_command
 from iac_gen.discover import from_intents, includes, read
+from iac_gen.intents.wrappers import lacking
 from iac_gen.load import LoadedDictionary
 from iac_gen.pipeline import Inputs, generate, represent
 from iac_gen.types import Types
@@ -28,7 +29,17 @@ from iac_runtime.tool import LEVELS
 CORPUS: Final = Path(__file__).parent.parent.parent / "shared" / "corpus" / "app-intents"
 DRAWN: Final = 80
 SEED: Final = 27
-HEADS: Final = ("file", "actions", "tools", "left out", "typed", "unknown", *LEVELS, "tokens")
+HEADS: Final = (
+    "file",
+    "actions",
+    "tools",
+    "left out",
+    "typed",
+    "unknown",
+    *LEVELS,
+    "shortcuts",
+    "tokens",
+)
 PRIMITIVES: Final = (
     "String", "Bool", "Int", "Int8", "Int16", "Int32", "Int64", "Double", "Date", "DateComponents",
     "Placemark", "URL", "AttributedString",
@@ -51,7 +62,8 @@ def row_of(one: LoadedDictionary, tokens: int) -> tuple[list[int], Counter[str]]
     levels = Counter(tool.level for tool in made.module.tools)
     tools = len(made.module.tools)
     numbers = [tools + reasons.total(), tools, reasons.total(), len(types) - unknown, unknown]
-    return [*numbers, *(levels[level] for level in LEVELS), tokens], reasons
+    shortcuts = sum(not lacking(tool, made.module) for tool in made.module.tools)
+    return [*numbers, *(levels[level] for level in LEVELS), shortcuts, tokens], reasons
 
 
 def table(loaded: Sequence[LoadedDictionary]) -> Iterator[str]:

@@ -8,14 +8,14 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ErrorType, ToolError, quoted
 from iac_base.files import read_bounded
-from iac_runtime.execution.process import Completed
+from iac_runtime.execution.process import Completed, RunInTurns
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.tool import CALL
 
@@ -50,20 +50,6 @@ _LISTING: Final = 20.0
 """Seconds for the list of shortcuts; a cold start takes up to 12."""
 
 
-class RunProgram(Protocol):
-    """Runs a command in the turns of apps, as `Executor.run` does."""
-
-    def __call__(
-        self,
-        argv: Sequence[str],
-        stdin: bytes,
-        timeout: float,
-        *,
-        apps: Collection[str] = (),
-        cancel: Cancellation | None = None,
-    ) -> Completed: ...
-
-
 class ShortcutError(ToolError):
     """A shortcut gave no answer; `state` says how it stands."""
 
@@ -83,7 +69,7 @@ def title_of(tool: str) -> str:
     return f"IAC {tool}"
 
 
-def listed(run: RunProgram) -> dict[str, str]:
+def listed(run: RunInTurns) -> dict[str, str]:
     """Return the shortcuts of this user, identifier -> name.
 
     Raises:
@@ -98,7 +84,7 @@ def listed(run: RunProgram) -> dict[str, str]:
 
 
 def run_shortcut(
-    run: RunProgram,
+    run: RunInTurns,
     uuid: str,
     request: IntentRequest,
     tool: str,
@@ -138,7 +124,7 @@ def run_shortcut(
     return rest.removesuffix("\n")
 
 
-def _failed(run: RunProgram, uuid: str, tool: str, done: Completed) -> ShortcutError:
+def _failed(run: RunInTurns, uuid: str, tool: str, done: Completed) -> ShortcutError:
     """Return the error of a run that failed: its shortcut may not be there, or not any more."""
     known = listed(run)
     if uuid in known:

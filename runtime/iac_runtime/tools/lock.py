@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_base.files import data_folder, open_state, read_bounded, write_whole
+from iac_base.files import data_folder, locked, open_state, read_bounded, write_whole
 from iac_runtime.tool import CALL, shortcuts_file, tool_prefix
 
 _FILE: Final = "intents.json"
@@ -138,11 +138,12 @@ def keep(tool: str, row: InstalledShortcut | None) -> None:
     Raises:
         SetupError: The state folder is not safe, or cannot be written.
     """
-    rows = {name: one._asdict() for name, one in installed().items() if name != tool}
-    if row is not None:
-        rows[tool] = row._asdict()
     path = open_state() / _FILE
     try:
-        write_whole(path, json.dumps(rows, indent=1, sort_keys=True) + "\n")
+        with locked(path.with_name(f"{_FILE}.lock")):
+            rows = {name: one._asdict() for name, one in installed().items() if name != tool}
+            if row is not None:
+                rows[tool] = row._asdict()
+            write_whole(path, json.dumps(rows, indent=1, sort_keys=True) + "\n")
     except OSError as error:
         raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
