@@ -4,9 +4,9 @@
 
 FOLDER holds files of metadata; by default those of the corpus. Prints a row a file in Markdown:
 its actions, the tools made of them, what was left out and why, parameters with a type and without,
-levels, how many have a shortcut, and tokens of what a list would say. `--draw` writes 80 actions, drawn by a fixed seed, as
-the metadata has them, with nothing of ours, and the levels of the same ids to another file: who
-labels the first without the second judges the levels blind.
+levels, how many have a shortcut, and tokens of what a list would say. `--draw` writes 80 actions,
+drawn by a fixed seed, as the metadata has them, with nothing of ours, and the levels of the same
+ids to another file: who labels the first without the second judges the levels blind.
 """
 
 import argparse
