@@ -22,6 +22,8 @@ from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation
 
 _WORDS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_BEGUN: Final = ("EXECUTION_ERROR", "TIMEOUT", "UNKNOWN", "USER_CANCELLED")
+"""Failures after which the action may have been done."""
 _UNSEEN: Final = Outcome("unknown", says="the shortcut ended; what it did was not read back")
 
 
@@ -38,7 +40,8 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
     found = _shortcut(operation, context)
     defaults = {key: row["default"] for key, row in tool.input["properties"].items()
                 if "default" in row}  # fmt: skip
-    given = in_dates({**defaults, **call.arguments}, operation)
+    said = {key: value for key, value in call.arguments.items() if value is not None}
+    given = in_dates({**defaults, **said}, operation)
     request = _request(operation, given, found, context.home)
     level = effective_level(operation, given, context.home)
     line = f"{operation.tables.app.name} {request.action} {json.dumps(request.parameters)}"
@@ -60,7 +63,8 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
                 context.executor.run, found.uuid, request, tool.name, seconds, cancel
             )
         except ToolError as error:
-            error.outcome = None if facts.looks else _UNSEEN.facts()
+            if error.type in _BEGUN and not facts.looks:
+                error.outcome = _UNSEEN.facts()
             raise
         result = ToolResult(_value(text, operation.spec.result))
         result = result if call.raw else shown(result)
