@@ -1,6 +1,7 @@
 """App Intents metadata becomes tools: typed, levelled, provable, whatever a file holds."""
 
 import json
+import plistlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from metadata import (
 
 from iac_gen.classify.judge import judge_command
 from iac_gen.intents.read import MetadataPart, read_intents
+from iac_gen.intents.wrappers import lacking, wrappers
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.lint.linter import lint
 from iac_gen.load import LoadError
@@ -321,4 +323,6 @@ def test_whatever_is_forged_is_refused_or_gives_a_module_that_passes_its_proof(r
     made = represent(source, "diary_intents", standard(), [], wording=True).module
     assert prove(made, render_module(made)) == []
     assert prove_objects(made, render_objects(made)) == []
+    shortcuts = plistlib.loads(wrappers(made).encode())
+    assert shortcuts.keys() == {tool.event for tool in made.tools if not lacking(tool, made)}
     assert all(tool.level in LEVELS and tool.level == tool.ceiling for tool in made.tools)
