@@ -154,7 +154,8 @@ def bench(session: nox.Session) -> None:
     """Measure build and call times; prints medians."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "benchmarks/build.py", *session.posargs)
-    names = ("call", "gate", "way", "audit", "serve", "applescript", "scenario", "accessibility")
+    names = ("call", "gate", "way", "audit", "serve", "applescript", "scenario", "accessibility",
+             "intents")  # fmt: skip
     for name in names:
         session.run("python", f"benchmarks/{name}.py")
 

@@ -123,6 +123,8 @@ def _locked(apps: Sequence[HeldApp]) -> _Rows:
     for app in map(unpack, apps):
         named = picked(app.row, ("identity", "name"))
         digests = picked(app.row, ("digest", "objects"))
+        if app.row["wrappers"]:
+            digests["wrappers"] = app.row["wrappers"]
         yield app.key, {**named, "version": app.version, **digests}
 
 

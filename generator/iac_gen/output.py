@@ -34,6 +34,7 @@ from iac_gen.surface import (
     terms,
 )
 from iac_gen.text import cleaned
+from iac_runtime.tool import shortcuts_file
 from iac_runtime.types import TYPES
 
 FORMAT = 1
@@ -172,6 +173,7 @@ class Previous:
                         **row,
                         "identity": locked["apps"][key]["identity"],
                         "objects": str(locked["apps"][key].get("objects", "")),
+                        "wrappers": str(locked["apps"][key].get("wrappers", "")),
                     },
                     locked["apps"][key]["version"],
                     {
@@ -215,6 +217,7 @@ def app_files(
     """Return what a built module contributes, and which entries had to be cut."""
     lines: dict[str, str] = {}
     found: list[Diagnostic] = []
+    shortcuts = modules.get(shortcuts_file(module.key), "")
     for tool in module.tools:
         entry = {**tool.entry(), **_hints(tool, module)}
         lines[tool.name] = _line(entry)
@@ -233,6 +236,7 @@ def app_files(
         "tools": len(module.tools),
         "identity": identity,
         "objects": _digest(modules.get(app_modules(module.key)[1], "")),
+        "wrappers": _digest(shortcuts) if shortcuts else "",
     }
     tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
     made = AppFiles(
@@ -333,6 +337,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def app_modules(key: str) -> tuple[str, str]:
-    """Return the files of an app: its tools, and its objects."""
-    return f"{key}.py", f"{objects_module(key)}.py"
+def app_modules(key: str) -> tuple[str, str, str]:
+    """Return the files of an app: its tools, its objects, and of intents their shortcuts."""
+    return f"{key}.py", f"{objects_module(key)}.py", shortcuts_file(key)

@@ -19,6 +19,7 @@ from typing import TypeVar
 from iac_gen import naming
 from iac_gen.assemble import assemble
 from iac_gen.discover import SourceFile
+from iac_gen.intents.wrappers import wrappers
 from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, deadline
 from iac_gen.load import LoadedDictionary, LoadError
@@ -276,7 +277,8 @@ def _build(job: Job) -> _Built:
             if faults:
                 return _Built(None, None, tuple(faults))
             file = made.resolved.source.dictionary.file
-            texts = zip(app_modules(module.key), (source, objects), strict=True)
+            shortcuts = wrappers(module) if module.app.kind == "intents" else ""
+            texts = zip(app_modules(module.key), (source, objects, shortcuts), strict=True)
             modules = {name: text for name, text in texts if text}
             files, cut = app_files(module, made.resolved, job.identity.identity, modules, file)
             found = (*made.diagnostics, *cut)

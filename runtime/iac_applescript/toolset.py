@@ -19,7 +19,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError, ToolError, near_text, nearest, quoted
 from iac_base.files import open_state
 from iac_base.text import clean
-from iac_runtime.execution.process import Completed, Runner
+from iac_runtime.execution.process import Completed, RunInTurns, Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.effects import CallFacts, Effect, Raised, Shown
 from iac_runtime.search import Index
@@ -39,20 +39,6 @@ class FindTools(Protocol):
     def __call__(
         self, query: str, *, app: str | None = None, limit: int = 5
     ) -> Sequence[HitLike]: ...
-
-
-class RunInTurns(Protocol):
-    """Runs a command in the turns of apps, as `iac_runtime.execution.Executor.run` does."""
-
-    def __call__(
-        self,
-        argv: Sequence[str],
-        stdin: bytes,
-        timeout: float,
-        *,
-        apps: Collection[str] = (),
-        cancel: Cancellation | None = None,
-    ) -> Completed: ...
 
 
 class ScriptToolset:

@@ -167,12 +167,14 @@ class UnknownToolError(ToolError):
 
 
 class DeclaredToolError(UnknownToolError):
-    """It is an App Intent: its app declares it, and no call of it was seen to work."""
+    """It is an App Intent whose shortcut the person has not installed."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.message = f"{quoted(name)} is an App Intent: declared, not verified."
-        self.suggestion = "It cannot be called; find_tools finds others."
+        self.suggestion = (
+            "It cannot be called before its shortcut is installed; find_tools finds others."
+        )
 
 
 class CallRefusedError(ToolError):

@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import InvalidParameterError, NextCall, near_text, nearest
 from iac_base.text import clean
 from iac_base.words import fold
-from iac_runtime.tools.catalogue import Catalogue, damaged, read_part
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.lock import damaged, read_part
 
 MOST: Final = 20_000
 """Characters of a program."""

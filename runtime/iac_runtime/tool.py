@@ -289,6 +289,15 @@ INTENTS: Final = "_intents"
 """The end of the key of an app's intents, which stand beside its dictionary's module."""
 
 
+CALL: Final = "iac-call"
+"""The key under which the input of a shortcut has what its answer begins with: no parameter's."""
+
+
+def shortcuts_file(key: str) -> str:
+    """Return the file of the shortcuts of an app's intents."""
+    return f"{key}.plist"
+
+
 def tool_prefix(key: str) -> str:
     """Return what the tools of an app's module begin with: `notes_intent_` for `notes_intents`."""
     return f"{key[:-1] if key.endswith(INTENTS) else key}_"

@@ -57,7 +57,7 @@ def load_tables(folders: Sequence[Path]) -> list[Tables]:
     """
     catalogue = Catalogue(folders)
     found: list[Tables] = []
-    for app in catalogue.apps.values():
+    for app in catalogue.dictionaries:
         try:
             found.append(catalogue.tables(app))
         except AttributeError as error:

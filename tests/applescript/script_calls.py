@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 
 from iac_applescript.tools import TOOLS
-from iac_applescript.toolset import RunInTurns, ScriptToolset
-from iac_runtime.execution.process import Completed, Runner
+from iac_applescript.toolset import ScriptToolset
+from iac_runtime.execution.process import Completed, RunInTurns, Runner
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.policy.permissions import default_permissions
 

@@ -1,6 +1,7 @@
 """App Intents metadata becomes tools: typed, levelled, provable, whatever a file holds."""
 
 import json
+import plistlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from metadata import (
 
 from iac_gen.classify.judge import judge_command
 from iac_gen.intents.read import MetadataPart, read_intents
+from iac_gen.intents.wrappers import lacking, wrappers
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.lint.linter import lint
 from iac_gen.load import LoadError
@@ -100,6 +102,8 @@ def test_a_call_says_what_it_needs_and_how_far_it_was_seen_to_work(diary: Module
     known = {tool.event: tool.intent for tool in diary.tools}
     assert known["GetEntryIntent"] == Intent("Diary.GetEntryIntent", "entity", False, "declared")
     assert known["OpenEntryIntent"] == Intent("Diary.OpenEntryIntent", "entity", True, "declared")
+    shown = action("ShowEntryIntent", protocols=["URLRepresentable"], supportedModes=1)
+    assert only(shown).intent == Intent("Diary.ShowEntryIntent", "simple", True)
     assert known["StrangeIntent"] == Intent("Diary.StrangeIntent", "unsupported")
     assert known["SetMoodAppIntent"] == Intent("Diary.SetMoodAppIntent", "simple")
     assert all(tool.summary.endswith("Declared, not verified.") for tool in diary.tools)
@@ -319,4 +323,6 @@ def test_whatever_is_forged_is_refused_or_gives_a_module_that_passes_its_proof(r
     made = represent(source, "diary_intents", standard(), [], wording=True).module
     assert prove(made, render_module(made)) == []
     assert prove_objects(made, render_objects(made)) == []
+    shortcuts = plistlib.loads(wrappers(made).encode())
+    assert shortcuts.keys() == {tool.event for tool in made.tools if not lacking(tool, made)}
     assert all(tool.level in LEVELS and tool.level == tool.ceiling for tool in made.tools)

@@ -17,7 +17,8 @@ from iac_gen.pipeline import Inputs, generate
 from iac_runtime.search.index import Index
 from iac_runtime.serve.listing import Choice, chosen_lines
 from iac_runtime.serve.pages import any_page, known_names
-from iac_runtime.tools.catalogue import Catalogue, find_tool, load_module, lock_digest
+from iac_runtime.tools.catalogue import Catalogue, find_tool, load_module
+from iac_runtime.tools.lock import lock_digest
 
 DICTIONARY = LoadedDictionary(Source(read_sdef(sdef()), "Diary", "com.example.Diary", "Diary", "1"))
 

@@ -20,6 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from intents import ran
+
 from iac_base.errors import IacError
 from iac_mcp.cli.probe import ROWS, Person, answers, collisions, person, redacted, whose
 from iac_runtime.execution.executor import Executor
@@ -231,6 +233,7 @@ def collect(*, unattended: bool, stand_in: bool) -> dict[str, Any]:
         place = "/Users/Shared" if stand_in else str(Path(scratch).resolve())
         facts += called(catalogue, executor, place, {key: APPS[key] for key in wanted})
         facts += [] if stand_in else [names()]
+        facts += [] if stand_in or unattended else ran()
     finally:
         executor.close()
         shutil.rmtree(scratch, ignore_errors=True)

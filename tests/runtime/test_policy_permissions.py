@@ -35,8 +35,9 @@ from iac_runtime.policy.permissions import (
     open_permissions,
 )
 from iac_runtime.policy.reach import identify_in
-from iac_runtime.tools.catalogue import Catalogue, lock_digest, read_lock
+from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.lock import lock_digest, read_lock
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})

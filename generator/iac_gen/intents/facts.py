@@ -26,6 +26,7 @@ SAID: Final = 500
 """Characters that are kept of one text of the app."""
 _SMALL: Final = 64 * 1024
 _FOREGROUND: Final = 2 | 8
+_OPENING: Final = frozenset(KINDS["opens"])
 
 SYSTEM: Final = ("/System/", "/Library/Apple/")
 """What nobody but macOS can write to."""
@@ -160,12 +161,12 @@ def needs(row: Table) -> Iterator[str]:
         yield on_one_line(f"{text(one, 'domain')} {text(one, 'key')}", 120)
 
 
-def opens(row: Table) -> bool:
+def opens(row: Table, protocols: Sequence[str]) -> bool:
     """Say whether an action brings its app to the front."""
     modes = row.get("supportedModes")
-    return row.get("openAppWhenRun") is True or (
-        type(modes) is int and 0 <= modes < 2**32 and bool(modes & _FOREGROUND)
-    )
+    front = type(modes) is int and 0 <= modes < 2**32 and bool(modes & _FOREGROUND)
+    placed = not _OPENING.isdisjoint(protocols)
+    return front or placed or row.get("openAppWhenRun") is True
 
 
 def left_out(row: Table, protocols: Sequence[str]) -> str:

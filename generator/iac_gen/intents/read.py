@@ -41,6 +41,8 @@ _DEEPEST: Final = 4
 _CASE: Final = re.compile(r"[!-~](?:[ -~]{0,126}[!-~])?")
 # A key of a table of strings, and not words: `CREATE_FOLDER_TITLE`.
 _KEY: Final = re.compile(r"[A-Z0-9]+([_.-][A-Z0-9]+)+")
+# What is filled in, with the word that leads to it: `Stop on ${applicationName}`.
+_BLANK: Final = re.compile(r"(?: (?:at|by|for|from|in|of|on|to|using|with))? *\$\{[^}]*\} *")
 
 
 def _no_words(_table: str, _key: str) -> str:
@@ -305,7 +307,7 @@ class _Reader:
             type=facts.identifier(facts.text(row, "fullyQualifiedTypeName")),
             protocols=tuple(sorted({*known})),
             schemas=tuple(sorted(facts.schemas(row))),
-            opens=facts.opens(row),
+            opens=facts.opens(row, known),
             calls=self._calls(parameters),
             left_out=facts.left_out(row, known),
         )
@@ -333,7 +335,7 @@ class _Reader:
         for shortcut in self._phrases.get(key, ()):
             texts += [self._said(shortcut.get("shortTitle"))]
             for phrase in facts.rows(shortcut.get("phraseTemplates")):
-                texts.append(re.sub(r" *\$\{[^}]*\} *", " ", self._said(phrase)).strip())
+                texts.append(_BLANK.sub(" ", self._said(phrase)).strip())
         texts += map(self._said, facts.rows(about.get("searchKeywords")))
         kept = dict.fromkeys(text.rstrip(".") for text in texts if text)
         return ". ".join(kept)[: 4 * facts.SAID]

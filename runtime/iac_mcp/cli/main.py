@@ -57,6 +57,7 @@ _LATER: Final = {
     "bundle": "install",
     "doctor": "doctor",
     "install": "install",
+    "intents": "intents",
     "open": "iac_page.cli:open_page",
     "plans": "plans",
     "policy": "policy",

@@ -20,8 +20,9 @@ from iac_runtime.policy.file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.model import PRESETS, Flags, Policy
 from iac_runtime.policy.permissions import open_permissions
 from iac_runtime.policy.telling import spoken
-from iac_runtime.tools.catalogue import Catalogue, lock_digest
+from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.lock import lock_digest
 
 
 @click.group(context_settings=HELP)

@@ -318,7 +318,7 @@ def person() -> Person:
 
 def _every_table() -> Iterator[Tables]:
     catalogue = Catalogue(tool_folders())
-    return (catalogue.tables(app) for app in catalogue.apps.values())
+    return (catalogue.tables(app) for app in catalogue.dictionaries)
 
 
 def whose(person: Person, *, simulate: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from iac_base.cancellation import Cancellation
@@ -62,6 +62,20 @@ class Runner(Protocol):
     """Something that behaves like the command `argv` with `stdin` (seconds for `timeout`)."""
 
     def __call__(self, argv: Sequence[str], stdin: bytes, timeout: float) -> Completed: ...
+
+
+class RunInTurns(Protocol):
+    """Runs a command in the turns of apps, as `executor.Executor.run` does."""
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        stdin: bytes,
+        timeout: float,
+        *,
+        apps: Collection[str] = (),
+        cancel: Cancellation | None = None,
+    ) -> Completed: ...
 
 
 class Child:

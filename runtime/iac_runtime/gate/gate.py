@@ -213,8 +213,7 @@ class Gate:
                 self.context.kept(Looks),
             )
         operation = tool.operation
-        perform = plan_operation if operation is not None else tool.perform
-        assert perform is not None
+        perform = tool.perform or plan_operation
 
         def planned(arguments: Mapping[str, Any]) -> Plan:
             given = asked_raw(call._replace(arguments=arguments), tool)

@@ -124,7 +124,7 @@ class _Later(Tables):
 
 
 def _apps(catalogue: Catalogue) -> list[Tables]:
-    return [_Later(app, catalogue.tables) for app in catalogue.apps.values()]
+    return [_Later(app, catalogue.tables) for app in catalogue.dictionaries]
 
 
 class GateOptions(NamedTuple):

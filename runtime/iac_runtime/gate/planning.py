@@ -79,7 +79,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     operation = tool.operation
     assert operation is not None
     app = operation.tables.app
-    bound = _in_dates(bind(operation.spec, call.arguments), operation)
+    bound = in_dates(bind(operation.spec, call.arguments), operation)
     event = compose(operation, bound, context.home)
     # All of an object means all but its secrets.
     event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
@@ -202,7 +202,7 @@ def _list_over(
 _GONE: Final = object()
 
 
-def _in_dates(bound: dict[str, Any], tool: Operation) -> dict[str, Any]:
+def in_dates(bound: dict[str, Any], tool: Operation) -> dict[str, Any]:
     """Return arguments with dates for `tomorrow` and the like: that is what a person is asked."""
     rows = {key: row.type for key, row in parameters(tool).items()}
     rows |= {

@@ -82,6 +82,20 @@ class Around(NamedTuple):
     seen: bool = False
 
 
+class IntentRequest(NamedTuple):
+    """A request to an App Intent: no event, but a shortcut that the person installed.
+
+    Attributes:
+        app: The bundle id.
+        action: The identifier of the action.
+        parameters: Values of JSON by the names of the metadata; a date as `toISOString` writes it.
+    """
+
+    app: str
+    action: str
+    parameters: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One request.

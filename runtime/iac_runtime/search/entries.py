@@ -16,7 +16,8 @@ from typing import Any, Final, Literal, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.words import stems
 from iac_runtime.tool import Level, Op
-from iac_runtime.tools.catalogue import MAX_FILE, Catalogue, damaged
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.lock import MAX_FILE, damaged
 from iac_runtime.tools.shape import Tool
 
 FORMAT: Final = 1
@@ -59,6 +60,7 @@ class IndexedApp(NamedTuple):
     rows: tuple[SearchRow, ...]
     levels: Mapping[str, Level]
     reach: Reach = "own"
+    intents: bool = False
 
 
 class WordRow(NamedTuple):
@@ -144,7 +146,9 @@ class SearchFile:
                     levels[name] = tools[name].level
         operations = {op: name for op, name in found["tools"].items() if name in tools}
         levels |= {name: tools[name].level for name in operations.values()}
-        return IndexedApp(row.key, row.name, row.id, operations, tuple(rows), levels)
+        intents = row.kind == "intents"
+        held = (operations, tuple(rows), levels)
+        return IndexedApp(row.key, row.name, row.id, *held, intents=intents)
 
     def _parsed(self, line: bytes) -> Any:
         try:

@@ -15,7 +15,7 @@ from iac_runtime.search.hints import Hint, Place, areas, hints, is_served, usual
 from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.ranking import Offer, rank, spread, varied
 from iac_runtime.search.request import SearchRequest, nearest, read_request
-from iac_runtime.tool import Level, Op, at_most
+from iac_runtime.tool import Level, Op, at_most, tool_prefix
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 
@@ -36,6 +36,12 @@ _NAMED: Final = 0.4
 
 _FLOOR: Final = 0.85
 """Where nothing reaches this, nothing fits: measured on requests that no tool serves."""
+
+_NEAR: Final = 0.75
+"""Of an intent's score, what a tool of the dictionary needs to be for the same."""
+
+_MEANS: Final = {"add": "make", "create": "make", "find": "list", "search": "list", "edit": "set"}
+"""What the verb of an intent is called among object tools."""
 
 _FOR_ANY: Final = 0.6
 """What of an app's name speaks for the tools for any app."""
@@ -113,7 +119,11 @@ class Index:
                 others = (added_app("", OWN_TOOLS.values(), "known"), *self._beside())
                 self._opened = _Opened(self._catalogue, others)
             found = None if app is None else self._catalogue.meant_app(app)
-            only = None if app is None else found.key if found else ""
+            only = None if app is None else [found.key] if found else []
+            if only and found:
+                # Its App Intents stand under a key of their own.
+                rows = self._catalogue.apps.values()
+                only += [row.key for row in rows if row.id == found.id and row != found]
             return self._opened.find(query, only, level, limit)
 
 
@@ -131,9 +141,9 @@ class _Opened:
         self._worth = lru_cache(4096)(self._worth_of)
 
     def find(
-        self, query: str, only: str | None, level: Level | None, limit: int
+        self, query: str, only: list[str] | None, level: Level | None, limit: int
     ) -> list[SearchHit]:
-        """Return the tools that serve `query`; `only` is an app's key, empty where it has none."""
+        """Return the tools that serve `query`; `only` are an app's keys, none where it has none."""
         request = read_request(query, self._known, self._nearest)
         meant = hints(request, self._named, self._common)
         if only is None and not is_served(request, meant.values()):
@@ -141,20 +151,20 @@ class _Opened:
         if only is None:
             places: Iterable[Place] = self._chosen(request, meant)
         else:
-            places = self._named(f"={fold(only)}") if only else ()
+            places = [place for key in only for place in self._named(f"={fold(key)}")]
         apps: dict[str, IndexedApp] = {}
         said: dict[str, Hint] = {}
         for place in places:
             found = self._files[place[0]].app(place[1])
-            if found and only in (None, found.key):
+            if found and (only is None or found.key in only):
                 apps[found.key] = found
                 said[found.key] = meant.get(place, Hint(0))
-        wanted = {only} if only else set[str]()
+        wanted = set(only or ())
         likely = areas(request)
         named = next((hint for hint in said.values() if hint.said and hint.strength >= 1), None)
         for other in self._others:
             # What is for apps that have tools is of no use for one that has none.
-            if only != "" or other.reach == "any":
+            if only != [] or other.reach == "any":
                 apps[other.key] = other
                 said[other.key] = Hint(min(_TOOLSET, likely.get(other.key or "runtime", 0.0)))
                 # An app that is named is named for the tools that are for any app too.
@@ -168,13 +178,13 @@ class _Opened:
 
         def hits(some: Iterable[Offer]) -> list[SearchHit]:
             found = (
-                _hit(one, apps[one.app], request)
+                (_hit(one, apps[one.app], request), apps[one.app])
                 for one in spread(
                     varied([*islice(some, _OFFERS)], lambda key: apps[key].name), LIMIT
                 )
             )
-            kept = (one for one in found if level is None or at_most(one.level, level))
-            return list(islice(kept, limit))
+            kept = [row for row in found if level is None or at_most(row[0].level, level)]
+            return _proven_first(kept)[:limit]
 
         if only is None:
             return hits(offers)
@@ -243,7 +253,7 @@ class _Opened:
 def _hit(offer: Offer, app: IndexedApp, request: SearchRequest) -> SearchHit:
     row, level = offer.row, app.levels[offer.tool]
     if row is not None and row.kind not in KINDS:
-        said = offer.tool.removeprefix(f"{app.key}_").replace("_", " ")
+        said = offer.tool.removeprefix(tool_prefix(app.key)).replace("_", " ")
         why = f"{app.name}: {said}".removeprefix(": ")
         return SearchHit(offer.tool, offer.score, why, offer.op, row.element, (), level)
     term = row.element if row else ""
@@ -254,6 +264,32 @@ def _hit(offer: Offer, app: IndexedApp, request: SearchRequest) -> SearchHit:
     if named:
         why += f" ({', '.join(named)})"
     return SearchHit(offer.tool, offer.score, why, offer.op, term, named, level)
+
+
+def _proven_first(found: Sequence[tuple[SearchHit, IndexedApp]]) -> list[SearchHit]:
+    """Put a tool of an app's dictionary before its intent for the same, and let it name that.
+
+    Both serve the request nearly as well and do the same by their names; the dictionary's is
+    proven, quicker, and macOS asks about it once.
+    """
+    ordered = [hit for hit, _ in found]
+    for intent, app in found:
+        if app.intents:
+            for hit, other in found:
+                near = hit.score >= _NEAR * intent.score and _does(hit) == _does(intent)
+                if near and other.id == app.id and not other.intents:
+                    ordered.remove(intent)
+                    at = next(at for at, one in enumerate(ordered) if one.tool == hit.tool)
+                    said = f"{ordered[at].why}; also by {intent.tool}, an App Intent"
+                    ordered[at : at + 1] = ordered[at]._replace(why=said), intent
+                    break
+    return ordered
+
+
+def _does(hit: SearchHit) -> str:
+    """Return the verb of a tool's name, as an object tool is called; a hit has the app's words."""
+    verb = hit.why.rpartition(": ")[2].partition(" ")[0] if hit.op == "command" else hit.op
+    return _MEANS.get(verb, verb)
 
 
 def _own_first(

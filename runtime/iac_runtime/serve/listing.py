@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, near_text
-from iac_runtime.tools.catalogue import ToolFolder, damaged, read_part, read_tool_folders
+from iac_runtime.tools.catalogue import ToolFolder, read_tool_folders
+from iac_runtime.tools.lock import damaged, read_part
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, entry
 

@@ -20,10 +20,10 @@ from types import CodeType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import DeclaredToolError, SetupError, UnknownToolError, nearest, quoted
-from iac_base.files import read_bounded
 from iac_base.words import fold
-from iac_runtime.tool import Kind, Level, Schema, spec_of, tool_prefix
-from iac_runtime.tools.shape import Tool
+from iac_runtime.tool import Kind, Level, Schema, spec_of
+from iac_runtime.tools.lock import damaged, installed, lock_digest, read_part
+from iac_runtime.tools.shape import Tool, later
 from iac_runtime.tools.tables import Operation, Tables, tables_of
 
 FORMAT: Final = 1
@@ -37,7 +37,7 @@ class ToolFolder(NamedTuple):
     tools: dict[str, dict[str, Any]]
     hides: bool
     declared: frozenset[str] = frozenset()
-    """Tools of App Intents: nobody has run one, so they are listed nowhere."""
+    """Tools of App Intents without an installed shortcut: they are listed nowhere."""
 
 
 def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
@@ -56,34 +56,22 @@ def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
             if not all(map(str.isidentifier, raw["apps"])):
                 raise damaged(folder / "catalogue.json")
             fresh = {key: row for key, row in raw["apps"].items() if key not in seen}
-            apps = {key: row for key, row in fresh.items() if row.get("kind") != "intents"}
-            tools, intents = raw["tools"], fresh.keys() - apps.keys()
-            declared = frozenset(n for n, row in tools.items() if row["module"] in intents)
-            if hides := len(apps) < len(raw["apps"]):
-                tools = {name: row for name, row in tools.items() if row["module"] in apps}
+            intents = {key for key, row in fresh.items() if row.get("kind") == "intents"}
+            tools = raw["tools"]
+            asked = {name for name, row in tools.items() if row["module"] in intents}
+            # A folder without intents asks nothing of the state.
+            on = asked & installed().keys() if asked else frozenset()
+            declared = frozenset(asked - on)
+            off = intents - {tools[name]["module"] for name in on}
+            apps = {key: row for key, row in fresh.items() if key not in off}
+            if hides := bool(declared) or len(apps) < len(raw["apps"]):
+                held = ((name, row) for name, row in tools.items() if name not in declared)
+                tools = {name: row for name, row in held if row["module"] in apps}
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(folder / "catalogue.json") from error
         seen |= fresh.keys()
         tool_folders.append(ToolFolder(folder, apps, tools, hides, declared))
     return tool_folders
-
-
-def damaged(path: Path) -> SetupError:
-    """Return the error for a file of an output folder that is not as it was written."""
-    return SetupError(f"{path} is damaged; build it again: iac-gen build")
-
-
-MAX_FILE: Final = 64 * 1024 * 1024
-"""Bytes of a file of an output folder; the listing of 200 apps has 3 MB."""
-
-
-def read_part(path: Path) -> bytes:
-    """Return the content of a file of an output folder.
-
-    Raises:
-        OSError: It cannot be read, is no regular file, or too large.
-    """
-    return read_bounded(path, MAX_FILE)[0]
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -166,12 +154,17 @@ class Catalogue:
         return DeclaredToolError(name) if declared else UnknownToolError(name, nearest(name, known))
 
     def find_app(self, name: str) -> AppRow | None:
-        """Return the app with this key, name or bundle id, in any case."""
+        """Return the app with this key, name or bundle id, in any case; its dictionary first."""
         wanted = fold(name)
-        for app in self.apps.values():
+        for app in (*self.dictionaries, *self.apps.values()):
             if wanted in (fold(app.key), fold(app.name), fold(app.id)):
                 return app
         return None
+
+    @property
+    def dictionaries(self) -> list[AppRow]:
+        """The apps whose tools are of a dictionary, and not of App Intents."""
+        return [app for app in self.apps.values() if app.kind != "intents"]
 
     def meant_app(self, name: str) -> AppRow | None:
         """Return the app that somebody means: also by a part of its name that no other app has."""
@@ -250,7 +243,7 @@ def module_tables(module: ModuleType) -> Tables:
 def find_tool(module: ModuleType, function: str, name: str) -> Tool:
     """Return the tool that `function` of `module` is, called `name`."""
     tables = module_tables(module)
-    if tables.app.kind == "intents":
+    if tables.app.kind == "intents" and name not in installed():
         raise DeclaredToolError(name)
     written = getattr(module, function, None)
     spec = spec_of(written or str)
@@ -267,6 +260,7 @@ def find_tool(module: ModuleType, function: str, name: str) -> Tool:
         output=output,
         level=spec.level,
         ceiling=spec.ceiling or spec.level,
+        perform=later("iac_runtime.gate.intents:plan_intent") if spec.intent else None,
         operation=Operation(name, tables, spec, output),
     )
 
@@ -354,46 +348,3 @@ def _import(name: str, path: Path) -> ModuleType:
             f"{path} cannot be imported ({reason}); build it again: iac-gen build"
         ) from error
     return module
-
-
-def read_lock(folder: Path) -> Any:
-    """Return the apps and tools of the lock of an output folder.
-
-    What stands behind them, the terms that were reviewed, is for builds alone and is not read.
-
-    Raises:
-        OSError, ValueError: It cannot be read.
-    """
-    head, terms, _ = read_part(folder / "tools.lock").partition(b',\n"terms": {')
-    return json.loads(head + b"}" if terms else head)
-
-
-def lock_digest(folder: Path, tool: str) -> str:
-    """Return the digest of the tools of a tool's app, by the lock of its folder; empty if none."""
-    try:
-        changed = (folder / "tools.lock").stat().st_mtime_ns
-        return _digests(folder, changed).get(tool, "")
-    except (OSError, ValueError):
-        return ""
-
-
-@lru_cache(maxsize=16)
-def _digests(folder: Path, _changed: int) -> dict[str, str]:
-    data = read_lock(folder)
-    found = data if isinstance(data, dict) else {}
-    rows, apps = found.get("tools"), found.get("apps", {})
-    if not (isinstance(rows, dict) and isinstance(apps, dict)):
-        return {}
-    starts = {tool_prefix(key): key for key in sorted(apps, key=len, reverse=True)}
-    built: dict[str, list[str]] = {}
-    whose: dict[str, str] = {}
-    for name, row in sorted(rows.items()):
-        if isinstance(row, dict) and "digest" in row:
-            whose[name] = next((starts[one] for one in starts if name.startswith(one)), name)
-            built.setdefault(whose[name], []).append(f"{name} {row['digest']}")
-    import hashlib
-
-    wholes = {
-        key: hashlib.sha256("\n".join(lines).encode()).hexdigest() for key, lines in built.items()
-    }
-    return {name: wholes[key] for name, key in whose.items()}

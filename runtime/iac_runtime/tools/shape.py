@@ -32,8 +32,8 @@ class Tool(NamedTuple):
         name: Its name on the wire.
         purpose: What it does, as a client reads it.
         input: The schema of its arguments.
-        perform: Plans a call; None for a tool that the surface answers by itself, and for a
-            generated one, which the gate plans by its operation.
+        perform: Plans a call; None for a tool that the surface answers by itself, and for one
+            that sends an event, which the gate plans by its operation.
         output: The schema of its answer; None where there is none.
         level, ceiling: The least that a call needs, and the most that its arguments can reach.
         words: What people say for it beside its purpose: the search finds it by them.

@@ -1,0 +1,182 @@
+"""`iac-mcp intents`: install the shortcuts by which App Intents run, list them, remove them."""
+
+import json
+import os
+import plistlib
+import tempfile
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
+
+from iac_base.cancellation import Cancellation
+from iac_base.errors import SetupError, ToolError, near_text, quoted
+from iac_base.text import escaped
+from iac_mcp.cli.common import HELP, TOOLS
+from iac_runtime.execution.process import Completed
+from iac_runtime.execution.shortcuts import listed, program, title_of
+from iac_runtime.execution.streams import run_process
+from iac_runtime.tools.catalogue import read_tool_folders
+from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.lock import (
+    InstalledShortcut,
+    damaged,
+    installed,
+    keep,
+    keys_of,
+    read_lock,
+    read_part,
+    read_wrappers,
+)
+
+_SIGNED: Final = b"AEA1"
+_SIGNING: Final = 60.0
+_CLICK: Final = 120.0
+"""Seconds that the person has for the click."""
+
+
+class Wrapped(NamedTuple):
+    """A tool of an App Intent: its level, the digest of its shortcuts, its own if there is one."""
+
+    app: str
+    level: str
+    digest: str
+    workflow: Mapping[str, Any] | None
+
+
+@click.group(context_settings=HELP)
+def intents() -> None:
+    """Install, list and remove the shortcuts by which App Intents run."""
+
+
+@intents.command("install")
+@click.argument("names", nargs=-1, required=True, metavar="TOOL...")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@TOOLS
+def install_shortcuts(names: tuple[str, ...], yes: bool, tools: tuple[Path, ...]) -> None:
+    """Add the shortcuts of TOOLs, which can be called from then on.
+
+    Shortcuts opens for each of them: click Add Shortcut there.
+    """
+    known = wrapped(tools)
+    for name in names:
+        row = known.get(name)
+        if row is None:
+            raise SetupError(
+                f"{quoted(name)} is no App Intent. {near_text(name, [*known])}".strip()
+            )
+        if row.workflow is None:
+            raise SetupError(f"{name} has no shortcut: it needs an entity or a file.")
+        if row.app.startswith("local."):
+            raise SetupError(f"{name} is of a file without its app; build it from the app.")
+    for name in names:
+        click.echo(f"{name}  {known[name].level}  proof: declared, not verified")
+        if not yes:
+            click.confirm("Let clients call it, as your policy says?", abort=True, err=True)
+        click.echo(f"{name}  {_install(name, known[name])}")
+
+
+@intents.command("list")
+@TOOLS
+def list_intents(tools: tuple[Path, ...]) -> None:
+    """List App Intents and how they stand: installed, changed, available, or none."""
+    held = installed()
+    for name, row in sorted(wrapped(tools).items()):
+        state = "available" if row.workflow is not None else "none"
+        if name in held:
+            state = "installed" if held[name].digest == row.digest else "changed"
+        click.echo(f"{state:<9}  {row.level:<9}  {escaped(name)}")
+
+
+@intents.command("remove")
+@click.argument("names", nargs=-1, required=True, metavar="TOOL...")
+def remove_shortcuts(names: tuple[str, ...]) -> None:
+    """Take back that TOOLs can be called."""
+    for name in names:
+        if name not in installed():
+            raise SetupError(f"{quoted(name)} is not installed. {near_text(name, installed())}")
+        keep(name, None)
+        click.echo(f"{name} cannot be called. Delete {quoted(title_of(name))} in Shortcuts.")
+
+
+def wrapped(tools: Sequence[Path]) -> dict[str, Wrapped]:
+    """Return the tools of App Intents, by name.
+
+    Raises:
+        SetupError: A folder is not as it was written.
+    """
+    found: dict[str, Wrapped] = {}
+    for held in read_tool_folders(tool_folders(tools)):
+        path = held.folder / "catalogue.json"
+        raw = json.loads(read_part(path))
+        try:
+            lock = read_lock(held.folder)["tools"]
+            made: dict[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = {}
+            for name, row in raw["tools"].items():
+                app = raw["apps"][row["module"]]
+                if app["kind"] != "intents" or name not in {*held.declared, *held.tools}:
+                    continue
+                if row["module"] not in made:
+                    made[row["module"]] = read_wrappers(held.folder, row["module"])
+                digest, workflows = made[row["module"]]
+                workflow = workflows.get(lock[name]["event"])
+                found[name] = Wrapped(app["id"], row["level"], digest, workflow)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise damaged(path) from error
+    return found
+
+
+def _install(name: str, row: Wrapped) -> str:
+    """Sign a shortcut and open it for the person's click; return how that ended."""
+    assert row.workflow is not None
+    title = title_of(name)
+    before = _listed()
+    now = installed().get(name)
+    if now is not None and now.digest == row.digest and now.uuid in before:
+        return "is installed."
+    with tempfile.TemporaryDirectory(prefix="iac-") as folder:
+        plain = Path(folder) / "plain.shortcut"
+        signed = Path(folder) / f"{title}.shortcut"
+        plain.write_bytes(plistlib.dumps(dict(row.workflow), fmt=plistlib.FMT_BINARY))
+        argv = [program(), "sign", "-m", "people-who-know-me", "-i", str(plain), "-o", str(signed)]
+        done = _run(argv, b"", _SIGNING)
+        # The status of the signer says nothing.
+        if not (signed.is_file() and signed.read_bytes().startswith(_SIGNED)):
+            said = quoted(done.stderr.decode("utf-8", "replace").strip(), 200)
+            raise SetupError(f"{name} could not be signed; sign in to iCloud first. {said}")
+        opener = [program(), "open"] if os.environ.get("IAC_SHORTCUTS") else ["open"]
+        _run([*opener, str(signed)], b"", _SIGNING)
+        ends = time.monotonic() + _CLICK
+        while not (new := [key for key, held in _listed().items()
+                           if held == title and key not in before]):  # fmt: skip
+            if time.monotonic() > ends:
+                raise SetupError(f"{quoted(title)} was not added within {_CLICK:g} seconds.")
+            time.sleep(1.0)
+    keep(name, InstalledShortcut(new[0], row.digest, keys_of(row.workflow)))
+    old = " Delete the older one of this name in Shortcuts." if title in before.values() else ""
+    return (
+        f"is installed.{old} Clients see it when they start again; macOS may ask on its first run."
+    )
+
+
+def _listed() -> dict[str, str]:
+    try:
+        return listed(_run)
+    except ToolError as error:
+        raise SetupError(str(error)) from error
+
+
+def _run(
+    argv: Sequence[str],
+    stdin: bytes,
+    timeout: float,
+    *,
+    apps: Collection[str] = (),  # noqa: ARG001 (no app is told anything)
+    cancel: Cancellation | None = None,
+) -> Completed:
+    try:
+        return run_process(argv, stdin, timeout, cancel=cancel)
+    except OSError as error:
+        raise SetupError(f"{argv[0]} could not be started; shortcuts need a Mac.") from error

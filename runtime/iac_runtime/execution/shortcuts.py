@@ -1,0 +1,141 @@
+"""Shortcuts: running one that was installed for an App Intent, and telling how that ended.
+
+Its status proves nothing: a question that nobody answered, a dropped input and a missing grant all
+end with 0. Its answer is taken where its first line is what the input had as the call.
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from iac_base.cancellation import Cancellation
+from iac_base.errors import ErrorType, ToolError, quoted
+from iac_base.files import read_bounded
+from iac_runtime.execution.process import Completed, RunInTurns
+from iac_runtime.language.request import IntentRequest
+from iac_runtime.tool import CALL
+
+ShortcutState: TypeAlias = Literal["absent", "replaced", "waits", "silent", "failed", "no program"]
+"""How a run stands that gave no answer: the shortcut is not there; there is another one of its
+name, as after a second import; somebody is asked, or the app is starting; it ended without a word;
+it said an error; there is no Shortcuts here."""
+
+_TYPES: Final[Mapping[ShortcutState, ErrorType]] = {
+    "absent": "UNAVAILABLE",
+    "replaced": "UNAVAILABLE",
+    "waits": "TIMEOUT",
+    "silent": "UNKNOWN",
+    "failed": "EXECUTION_ERROR",
+    "no program": "UNAVAILABLE",
+}
+_INSTALL: Final = "Ask the person to run: iac-mcp intents install {}"
+_WAYS: Final[Mapping[ShortcutState, str]] = {
+    "absent": _INSTALL,
+    "replaced": _INSTALL,
+    "waits": (
+        "Ask the person to look at the screen of the Mac: macOS asks there before a first run. The"
+        " Mac must be awake, and an app that is starting takes up to 12 seconds."
+    ),
+    "silent": "Look whether it was done before you call again: a question may have been dismissed.",
+    "failed": "Look whether it was done before you call again.",
+    "no program": "App Intents run on a Mac with macOS 12 or later.",
+}
+_LISTED: Final = re.compile(r"(.*) \(([0-9A-Fa-f-]{36})\)")
+_ANSWER: Final = 4 * 1024 * 1024
+_LISTING: Final = 20.0
+"""Seconds for the list of shortcuts; a cold start takes up to 12."""
+
+
+class ShortcutError(ToolError):
+    """A shortcut gave no answer; `state` says how it stands."""
+
+    def __init__(self, state: ShortcutState, message: str, tool: str, original: str = "") -> None:
+        way = _WAYS[state].format(tool)
+        super().__init__(_TYPES[state], message, way, command=tool, original=original)
+        self.state = state
+
+
+def program() -> str:
+    """Return the program: the environment's IAC_SHORTCUTS, else `shortcuts`."""
+    return os.environ.get("IAC_SHORTCUTS") or "shortcuts"
+
+
+def title_of(tool: str) -> str:
+    """Return what the shortcut of a tool is called."""
+    return f"IAC {tool}"
+
+
+def listed(run: RunInTurns) -> dict[str, str]:
+    """Return the shortcuts of this user, identifier -> name.
+
+    Raises:
+        ShortcutError: They could not be listed.
+        OSError: There is no such program.
+    """
+    done = run([program(), "list", "--show-identifiers"], b"", _LISTING)
+    if done.status or done.timed_out:
+        raise ShortcutError("failed", "The shortcuts could not be listed.", "", _words(done))
+    rows = map(_LISTED.fullmatch, done.stdout.decode("utf-8", "replace").splitlines())
+    return {row[2].upper(): row[1] for row in rows if row}
+
+
+def run_shortcut(
+    run: RunInTurns,
+    uuid: str,
+    request: IntentRequest,
+    tool: str,
+    seconds: float,
+    cancel: Cancellation | None = None,
+) -> str:
+    """Run the shortcut of a tool, and return its answer as text.
+
+    Raises:
+        ShortcutError: It gave none; what it did is not known.
+    """
+    call = os.urandom(16).hex()
+    with tempfile.TemporaryDirectory(prefix="iac-") as name:
+        # Shortcuts goes by the ending: it drops a .json without a word.
+        given, answer = Path(name) / "input.txt", Path(name) / "answer.txt"
+        given.write_text(json.dumps({**request.parameters, CALL: call}), "utf-8")
+        argv = [program(), "run", uuid, "-i", str(given), "-o", str(answer)]
+        try:
+            done = run(argv, b"", seconds, apps=(request.app,), cancel=cancel)
+            if done.cancelled:
+                raise ToolError("USER_CANCELLED", "The call was cancelled.", command=tool)
+            if done.timed_out:
+                said = f"The shortcut did not end within {seconds:g} seconds, and was ended."
+                raise ShortcutError("waits", said, tool)
+            if done.status:
+                raise _failed(run, uuid, tool, done)
+        except OSError as error:
+            said = f"{program()} could not be started: {error.strerror or error}."
+            raise ShortcutError("no program", said, tool) from error
+        try:
+            text = read_bounded(answer, _ANSWER)[0].decode("utf-8", "replace")
+        except OSError:
+            text = ""
+    head, _, rest = text.partition("\n")
+    if head.strip() != call:
+        raise ShortcutError("silent", "The shortcut ended and gave no answer.", tool, text[:500])
+    return rest.removesuffix("\n")
+
+
+def _failed(run: RunInTurns, uuid: str, tool: str, done: Completed) -> ShortcutError:
+    """Return the error of a run that failed: its shortcut may not be there, or not any more."""
+    known = listed(run)
+    if uuid in known:
+        said = f"The shortcut failed: {quoted(_words(done), 200)}"
+        return ShortcutError("failed", said, tool, _words(done))
+    title = title_of(tool)
+    if title in known.values():
+        said = f"The shortcut {quoted(title)} was added again, and is another one now."
+        return ShortcutError("replaced", said, tool)
+    return ShortcutError("absent", f"The shortcut {quoted(title)} is not there any more.", tool)
+
+
+def _words(done: Completed) -> str:
+    return done.stderr.decode("utf-8", "replace").strip()

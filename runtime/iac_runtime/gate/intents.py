@@ -1,0 +1,123 @@
+"""Planning an App Intent: the same effects as on every road, carried out by a shortcut."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from iac_base.cancellation import Cancellation
+from iac_base.errors import DeclaredToolError, InvalidParameterError, ToolError, quoted
+from iac_runtime.execution.shortcuts import run_shortcut
+from iac_runtime.gate.planning import in_dates, short_enough
+from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
+from iac_runtime.gate.results import shown
+from iac_runtime.language.compose import compose, effective_level
+from iac_runtime.language.request import IntentRequest
+from iac_runtime.language.steps import DateValue
+from iac_runtime.outcomes.outcome import Outcome
+from iac_runtime.policy.effects import CallFacts, Effect
+from iac_runtime.tool import Intent
+from iac_runtime.tools.lock import InstalledShortcut, installed, read_wrappers
+from iac_runtime.tools.shape import Tool
+from iac_runtime.tools.tables import Operation
+
+_WORDS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_BEGUN: Final = ("EXECUTION_ERROR", "TIMEOUT", "UNKNOWN", "USER_CANCELLED")
+"""Failures after which the action may have been done."""
+_UNSEEN: Final = Outcome("unknown", says="the shortcut ended; what it did was not read back")
+
+
+def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return the plan of a call of an App Intent.
+
+    Raises:
+        DeclaredToolError: Its shortcut is not installed, or not the one that is built now.
+        InvalidParameterError: The shortcut does not pass an argument on.
+        ToolError: An argument is wrong.
+    """
+    operation = tool.operation
+    assert operation is not None
+    found = _shortcut(operation, context)
+    defaults = {key: row["default"] for key, row in tool.input["properties"].items()
+                if "default" in row}  # fmt: skip
+    said = {key: value for key, value in call.arguments.items() if value is not None}
+    given = in_dates({**defaults, **said}, operation)
+    request = _request(operation, given, found, context.home)
+    level = effective_level(operation, given, context.home)
+    line = f"{operation.tables.app.name} {request.action} {json.dumps(request.parameters)}"
+    facts = CallFacts(tool.name, arguments=given, digest=tool.digest, line=line)
+    # Judged as an event that takes the same values; none is sent.
+    event = compose(operation, given, context.home)
+    facts = replace(context.permissions.request(facts, event, level, operation), event=None)
+    if (operation.spec.intent or Intent()).opens:
+        front = Effect("view", request.app, operation.tables.app.name, level="MODIFY")
+        facts = replace(facts, effects=(*facts.effects, front))
+    seconds = context.executor.timeout if call.timeout is None else call.timeout
+
+    def perform(cancel: Cancellation | None) -> ToolResult:
+        if context.executor.simulated:
+            said = "App Intents have no part in simulated apps."
+            raise ToolError("NOT_SUPPORTED", said, "Set IAC_SHORTCUTS to iac-shortcuts instead.")
+        try:
+            text = run_shortcut(
+                context.executor.run, found.uuid, request, tool.name, seconds, cancel
+            )
+        except ToolError as error:
+            if error.type in _BEGUN and not facts.looks:
+                error.outcome = _UNSEEN.facts()
+            raise
+        result = ToolResult(_value(text, operation.spec.result))
+        result = result if call.raw else shown(result)
+        limit = None if call.whole else context.limit
+        result = short_enough(result, limit, facts.effects)
+        return result._replace(outcome=None if facts.looks else _UNSEEN)
+
+    return Plan(tool, facts, perform)
+
+
+def _shortcut(operation: Operation, context: ToolContext) -> InstalledShortcut:
+    """Return the installed shortcut of a tool, which is the one of its folder."""
+    found, catalogue = installed().get(operation.name), context.catalogue
+    if found is None or catalogue is None:
+        raise DeclaredToolError(operation.name)
+    app = catalogue.find(operation.name).app
+    if read_wrappers(app.folder, app.key)[0] != found.digest:
+        error = DeclaredToolError(operation.name)
+        error.message = f"{quoted(operation.name)} changed after its shortcut was installed."
+        error.suggestion = f"Ask the person to run: iac-mcp intents install {operation.name}"
+        raise error
+    return found
+
+
+def _request(
+    operation: Operation, given: Mapping[str, Any], found: InstalledShortcut, home: str
+) -> IntentRequest:
+    """Return the request; its values are those of the event, in the types of JSON."""
+    spec = operation.spec
+    for key in given:
+        if spec.params[key].code not in found.takes:
+            raise InvalidParameterError(
+                f"The shortcut of {operation.name} does not pass {quoted(key)} on.",
+                "Leave it out.",
+            )
+    event = compose(operation, given, home)
+    codes = [row.code for key, row in spec.params.items() if key in given]
+    values = {
+        code: value.iso if isinstance(value, DateValue) else value
+        for code, (_, value) in zip(codes, event.named, strict=True)
+    }
+    return IntentRequest(operation.tables.app.id, spec.event, values)
+
+
+def _value(text: str, kind: str) -> Any:
+    """Return the answer of a shortcut, which is text, in the declared type where it is plain."""
+    if not kind:
+        return None
+    if kind == "boolean" and text.strip().lower() in _WORDS:
+        return _WORDS[text.strip().lower()]
+    if kind in ("integer", "real"):
+        try:
+            return int(text) if kind == "integer" else float(text)
+        except ValueError:
+            return text
+    return text.splitlines() if kind.startswith("list of ") else text
