@@ -90,6 +90,15 @@ def test_what_its_modules_import_of_ours_is_in_it(unpacked: Path) -> None:
     assert ours == {path.parent.name for path in (unpacked / "server").glob("iac_*/__init__.py")}
 
 
+def test_every_file_of_its_packages_is_in_it(unpacked: Path) -> None:
+    def files(folder: Path) -> set[str]:
+        found = (one.relative_to(folder) for one in folder.rglob("*") if one.is_file())
+        return {str(one) for one in found if "__pycache__" not in one.parts}
+
+    for package in (unpacked / "server").glob("iac_*"):
+        assert files(package) == files(ROOT / "runtime" / package.name)
+
+
 @pytest.mark.process
 def test_the_server_in_it_lists_its_tools(unpacked: Path) -> None:
     messages = [
