@@ -67,7 +67,7 @@ def test_a_full_queue_answers_at_once(tmp_path: Path) -> None:
     with held(turns, "a"), ThreadPoolExecutor(2) as pool:
         cancel = Cancellation()
         waiting = [pool.submit(_turn, turns, "a", cancel) for _ in range(2)]
-        assert until(lambda: turns._waiting == 2)
+        assert until(lambda: turns._waiting.total() == 2)
         assert refused(turns, "a", 1000).full
         # Who need not wait is not turned away.
         with held(turns, "b"):
@@ -89,7 +89,7 @@ def test_a_cancelled_wait_for_another_process_ends_at_once(tmp_path: Path) -> No
     cancel = Cancellation()
     with held(other, "a"), ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(_turn, turns, "a", cancel)
-        assert until(lambda: turns._waiting == 1)
+        assert until(lambda: turns._waiting.total() == 1)
         cancel.cancel()
         assert waiting.result(20) == "no turn"
 

@@ -10,7 +10,7 @@ import contextlib
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ class ExecutionLimits:
         calls: After which a worker is replaced: JXA's loop has no pool that frees its objects.
         kept: Workers that wait for work; the one unused for longest goes first.
         running: Calls at once, those of this user's other servers included.
-        waiting: Calls that may wait for their turn, in one executor.
+        waiting: Calls that may wait for their turn, in one executor; `KEPT` more for each app.
         answer: Bytes of one answer.
     """
 
@@ -60,6 +60,10 @@ class ExecutionLimits:
     running: int = 4
     waiting: int = 64
     answer: int = 64 * 1024 * 1024
+
+
+KEPT: Final = 4
+"""Calls of an app that may wait whatever waits for others: a busy app never shuts others out."""
 
 
 class Turnstile:
@@ -127,7 +131,7 @@ class Locks:
         self._slot_line = Turnstile(running)
         self._app_lines: dict[str, Turnstile] = {}
         self._lock = threading.Lock()
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
         self._most = waiting
 
     @contextlib.contextmanager
@@ -143,7 +147,7 @@ class Locks:
             SetupError: The lock files cannot be made.
         """
         with contextlib.ExitStack() as held:
-            with self._place() as full:
+            with self._place(app.casefold()) as full:
                 until = 0.0 if full else deadline
                 got = (
                     self._enter(held, self._line(app), until, cancel)
@@ -156,16 +160,20 @@ class Locks:
             yield
 
     @contextlib.contextmanager
-    def _place(self) -> Iterator[bool]:
+    def _place(self, app: str) -> Iterator[bool]:
         """Take a place among those who wait; True if there is none, so that one must not."""
         with self._lock:
-            self._waiting += 1
-            full = self._waiting > self._most
+            others = self._waiting.total() - self._waiting[app]
+            self._waiting[app] += 1
+            kept = KEPT if others else 0
+            full = self._waiting.total() > self._most and self._waiting[app] > kept
         try:
             yield full
         finally:
             with self._lock:
-                self._waiting -= 1
+                self._waiting[app] -= 1
+                if not self._waiting[app]:
+                    del self._waiting[app]
 
     def _line(self, app: str) -> Turnstile:
         with self._lock:
