@@ -41,7 +41,7 @@ from iac_runtime.policy.question import (
     read_answer,
     read_responses,
 )
-from iac_runtime.serve.deadline import PATIENCE, Deadline, Peer
+from iac_runtime.serve.deadline import PATIENCE, PROVEN, Deadline, Peer
 from iac_runtime.serve.messages import INVALID_PARAMS, ProtocolError
 from iac_runtime.serve.status import StatusFile
 from iac_runtime.tool import Level
@@ -67,11 +67,20 @@ def requester(peer: Peer) -> Requester:
     able: dict[Approver, bool] = {"client": peer.declared, "dialog": dialog_at_hand()}
     if page_at_hand():
         able["page"] = True
-    return Requester(
-        peer.name,
-        tuple(way for way, is_able in able.items() if is_able),
+    return caller(peer)._replace(
+        ways=tuple(way for way, is_able in able.items() if is_able),
         unable=tuple(way for way, is_able in able.items() if not is_able),
     )
+
+
+def caller(peer: Peer) -> Requester:
+    """Return who sent a request where nobody can be asked about it."""
+    if peer.remote is not None:
+        holder = peer.remote.holder
+        return Requester(holder, holder=holder, most=peer.remote.most)
+    # Rules of a policy name clients that a token proved: no other may call itself so.
+    claims = peer.name.strip().casefold().startswith(PROVEN)
+    return Requester(f"local {peer.name}" if claims else peer.name)
 
 
 def outcome_result(outcome: Done | Refused) -> Result:
@@ -212,7 +221,8 @@ class CallMethod:
             ProtocolError: There is no such tool.
         """
         status = self._status
-        if status is not None and peer.name and peer.name not in self._named:
+        named = status is not None and peer.name and peer.remote is None
+        if status is not None and named and peer.name not in self._named:
             self._named.add(peer.name)
             status.update(client=clean_text(peer.name, 100))
         result = self._answer(params, peer, cancel)
