@@ -110,6 +110,8 @@ def start(raw: Mapping[str, Any]) -> int:
         server = ready.gate.server(ready.identity, ready.patience, THREADS)
         stack.enter_context(closing(ready.watch()))
         app = make_app(server, settings, verifier)
+        # Not before: nobody is let in until all of it is right.
+        listener.listen(1024)
         sys.stderr.write(f"iac-mcp: serving at {settings.url}\n")
         if settings.issuer is None and not clients():
             sys.stderr.write("iac-mcp: no client has a token yet: iac-mcp clients add NAME\n")
@@ -129,7 +131,6 @@ def _listen(stack: ExitStack, raw: Mapping[str, Any]) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, int(text)))
-        listener.listen(1024)
     except OSError as error:
         raise SetupError(f"{host} port {text} cannot be used: {error.strerror}.") from None
     return listener
