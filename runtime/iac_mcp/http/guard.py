@@ -2,8 +2,8 @@
 
     Entrance (TLS, Host, Origin) -> the token (SDK) -> Admission (limits, revocation) -> transport
 
-Everything here is bounded: requests and sessions of each client, the time for a body, the time for
-a reader who does not read, and what is kept of a stream that may be taken up again.
+Everything here is bounded: requests and sessions of each client, the time for a body, and what is
+kept of a stream that may be taken up again. Silence and slow readers are the protocol's (`serve`).
 """
 
 import math
@@ -73,14 +73,12 @@ class HttpLimits:
         requests: At once, streams that are open included.
         sessions: Sessions.
         body: Until a request's body is there.
-        stalled: For which one that does not read is waited for.
         idle: After which a session without a request ends.
     """
 
     requests: int = 256
     sessions: int = 100
     body: float = 30.0
-    stalled: float = 60.0
     idle: float = 1800.0
 
 
@@ -155,7 +153,7 @@ class Admission:
                 await self._app(
                     scope,
                     _in_time(receive, self._limits.body, opened.scope),
-                    self._noting(send, user, opened.scope),
+                    self._noting(send, user),
                 )
         finally:
             mine.discard(opened)
@@ -194,18 +192,15 @@ class Admission:
             session.open -= 1
             session.since = time.monotonic()
 
-    def _noting(self, send: Send, user: AuthenticatedUser, ends: anyio.CancelScope) -> Send:
-        """Return what sends an answer: it notes a session that began, and gives stalled ones up."""
+    def _noting(self, send: Send, user: AuthenticatedUser) -> Send:
+        """Return what sends an answer, and notes a session that began."""
 
         async def noting(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 ident = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
                 if ident is not None and ident not in self._sessions:
                     self._sessions[ident] = _Session(user, since=time.monotonic())
-            with anyio.move_on_after(self._limits.stalled) as waiting:
-                await send(message)
-            if waiting.cancelled_caught:
-                ends.cancel()
+            await send(message)
 
         return noting
 

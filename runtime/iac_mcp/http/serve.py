@@ -58,6 +58,9 @@ _LOOK: Final = 1.0
 _HELLO: Final = 10.0
 """Seconds until a connection has sent the head of a request."""
 
+_STALLED: Final = 60.0
+"""Seconds that a reader has to make room for what is written to it."""
+
 _LAST: Final = 3
 """Seconds for what is under way when the server ends."""
 
@@ -118,7 +121,7 @@ def start(raw: Mapping[str, Any]) -> int:
         # INT and TERM end it alike, and what is open is closed.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
-            asyncio.run(uvicorn.Server(_config(app, settings)).serve([listener]))
+            asyncio.run(uvicorn.Server(http_config(app, settings)).serve([listener]))
     return 0
 
 
@@ -283,19 +286,36 @@ async def _look(admission: Admission, holds: Callable[[AccessToken], bool]) -> N
 
 
 class Impatient(H11Protocol):
-    """A connection that must send the head of a request soon: nobody holds places by silence."""
+    """A connection that must send the head of a request soon, and read what it asked for.
+
+    What nobody reads would be held in memory for good.
+    """
+
+    _stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
         self.loop.call_later(_HELLO, self._give_up)
 
+    def pause_writing(self) -> None:
+        """Begin to wait for a reader whose answers pile up."""
+        super().pause_writing()
+        self._stalled = self.loop.call_later(_STALLED, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: it has read."""
+        super().resume_writing()
+        if self._stalled is not None:
+            self._stalled.cancel()
+
     def _give_up(self) -> None:
         if self.cycle is None and not self.transport.is_closing():
             self.transport.close()
 
 
-def _config(app: ASGIApp, settings: HttpSettings) -> uvicorn.Config:
+def http_config(app: ASGIApp, settings: HttpSettings) -> uvicorn.Config:
+    """Return how uvicorn serves the application."""
     return uvicorn.Config(
         app,
         http=Impatient,
