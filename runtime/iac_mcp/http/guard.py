@@ -240,6 +240,7 @@ class SessionEvents(EventStore):
 
     def __init__(self) -> None:
         self._rows: OrderedDict[int, tuple[str, Any, int]] = OrderedDict()
+        self._stored = anyio.Event()
         self._bytes = 0
         self._last = 0
 
@@ -251,20 +252,30 @@ class SessionEvents(EventStore):
         self._bytes += size
         while len(self._rows) > self.MOST or (self._bytes > self.BYTES and len(self._rows) > 1):
             self._bytes -= self._rows.popitem(last=False)[1][2]
+        self._stored.set()
+        self._stored = anyio.Event()
         return str(self._last)
 
     async def replay_events_after(
         self, last_event_id: str, send_callback: EventCallback
     ) -> str | None:
-        """Send what came after an event of a stream; None where that event is not kept."""
-        number = int(last_event_id) if last_event_id.isdecimal() else 0
-        if number not in self._rows:
-            return None
-        stream = self._rows[number][0]
-        for at, (of, message, _) in [*self._rows.items()]:
-            if at > number and of == stream and message is not None:
-                await send_callback(EventMessage(message, str(at)))
-        return stream
+        """Send what came after an event of a stream, and what still comes, to its answer.
+
+        All from here: between a replay and what comes live, the SDK would lose what comes.
+        Nothing is sent where the event is not kept.
+        """
+        last = int(last_event_id) if last_event_id.isdecimal() else 0
+        stream = self._rows[last][0] if last in self._rows else None
+        while stream is not None:
+            stored = self._stored
+            for at, (of, message, _) in [*self._rows.items()]:
+                if at > last and of == stream and message is not None:
+                    last = at
+                    await send_callback(EventMessage(message, str(at)))
+                    if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+                        return None
+            await stored.wait()
+        return None
 
 
 class Sessions(StreamableHTTPSessionManager):

@@ -45,7 +45,8 @@ PORT: Final = 8722
 PATH: Final = "/mcp"
 
 THREADS: Final = 256
-"""Requests at work at once, of all clients."""
+WAITING: Final = 192
+"""Requests at work at once, of all clients; and those among them that wait for an app's turn."""
 
 MOST_SESSIONS: Final = 1_000
 LARGEST: Final = 1_000_000
@@ -102,13 +103,15 @@ def start(raw: Mapping[str, Any]) -> int:
         logger = logging.getLogger(name)
         logger.parent, logger.propagate = logging.getLogger(LOGGER), True
         logger.setLevel(logging.WARNING)
+    # A stream that ends with its token, or with the server, is no error.
+    logging.getLogger("uvicorn.error").addFilter(lambda row: "without completing" not in row.msg)
     policy = Path(raw["policy"]) if raw.get("policy") else None
     said = dict(load_policy(policy).http)
     with ExitStack() as stack:
         listener = _listen(stack, raw)
         settings = read_http(raw, said, listener.getsockname()[1])
         verifier = LocalTokens() if settings.issuer is None else open_verifier(settings.issuer)
-        ready = prepare({**raw, "log_file": None, "verbose": False})
+        ready = prepare({**raw, "log_file": None, "verbose": False, "waiting": WAITING})
         stack.callback(ready.gate.close)
         server = ready.gate.server(ready.identity, ready.patience, THREADS)
         stack.enter_context(closing(ready.watch()))

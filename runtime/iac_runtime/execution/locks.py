@@ -24,6 +24,9 @@ from iac_base.files import private_folder, try_lock
 DEFAULT_TIMEOUT: Final = 30.0
 """Seconds. Below the 60 after which some clients give up on a call."""
 
+WAITING: Final = 64
+"""Calls that may wait for their turn."""
+
 _LONGEST: Final = 120
 """Characters of a file name; longer bundle ids are told apart by a digest."""
 
@@ -47,6 +50,7 @@ class ExecutionLimits:
         kept: Workers that wait for work; the one unused for longest goes first.
         running: Calls at once, those of this user's other servers included.
         waiting: Calls that may wait for their turn, in one executor; `KEPT` more for each app.
+        share: Of these, calls of one app.
         answer: Bytes of one answer.
     """
 
@@ -58,7 +62,8 @@ class ExecutionLimits:
     calls: int = 500
     kept: int = 8
     running: int = 4
-    waiting: int = 64
+    waiting: int = WAITING
+    share: int = WAITING
     answer: int = 64 * 1024 * 1024
 
 
@@ -122,9 +127,10 @@ class Locks:
         folder: Where the lock files lie; made, private to the user, on first need.
         running: Calls at once over all processes that use the folder.
         waiting: Calls of this process that may wait.
+        share: Those for one app among them; all if left out.
     """
 
-    def __init__(self, folder: Path, running: int, waiting: int) -> None:
+    def __init__(self, folder: Path, running: int, waiting: int, share: int | None = None) -> None:
         self._folder = folder
         self._ready = False
         self._slots = [folder / f"slot-{number}.lock" for number in range(running)]
@@ -133,6 +139,7 @@ class Locks:
         self._lock = threading.Lock()
         self._waiting: Counter[str] = Counter()
         self._most = waiting
+        self._share = waiting if share is None else share
 
     @contextlib.contextmanager
     def turn(self, app: str, deadline: float, cancel: Cancellation) -> Iterator[None]:
@@ -166,7 +173,8 @@ class Locks:
             others = self._waiting.total() - self._waiting[app]
             self._waiting[app] += 1
             kept = KEPT if others else 0
-            full = self._waiting.total() > self._most and self._waiting[app] > kept
+            over = self._waiting.total() > self._most and self._waiting[app] > kept
+            full = over or self._waiting[app] > self._share
         try:
             yield full
         finally:

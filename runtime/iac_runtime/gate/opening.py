@@ -12,7 +12,7 @@ from iac_base.distribution import pip_install
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.locks import DEFAULT_TIMEOUT
+from iac_runtime.execution.locks import DEFAULT_TIMEOUT, WAITING, ExecutionLimits
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, window
@@ -137,6 +137,7 @@ class GateOptions(NamedTuple):
         launch: Apps that a read may start, by key, name or bundle id.
         policy: The policy file, if not the user's own.
         server: What this server is called, for rules of the policy.
+        waiting: Calls that may wait for their turn.
     """
 
     tools: Sequence[Path] = ()
@@ -149,6 +150,7 @@ class GateOptions(NamedTuple):
     rate_limit: float | None = None
     blocklist: Sequence[str] = ()
     server: str = ""
+    waiting: int = WAITING
 
     @property
     def flags(self) -> Flags:
@@ -181,6 +183,7 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
         rate_limit=_number("--rate-limit", raw.get("rate_limit")),
         blocklist=raw.get("blocklist") or (),
         server=raw.get("server") or "",
+        waiting=raw.get("waiting") or WAITING,
     )
 
 
@@ -213,11 +216,12 @@ def open_gate(options: GateOptions) -> Gate:
         return _stale(gate.catalogue or catalogue)
 
     permissions = open_permissions(options.flags, options.policy, home=home, identify=identify)
-    executor = Executor(timeout=options.timeout)
+    limits = ExecutionLimits(waiting=options.waiting)
+    executor = Executor(timeout=options.timeout, limits=limits)
     world: Simulation | None = None
     if options.simulate is not None:
         world = simulation(catalogue, Path(options.simulate) if options.simulate else None)
-        executor = Executor(world, timeout=options.timeout)
+        executor = Executor(world, timeout=options.timeout, limits=limits)
     gate = Gate(
         catalogue,
         executor,
