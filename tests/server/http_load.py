@@ -184,6 +184,7 @@ async def burst(
     calls: int,
     name: str,
     tools: Sequence[str] = OTHERS,
+    begun: asyncio.Event | None = None,
 ) -> tuple[list[CallMade], float]:
     """Open sessions, then make all calls at once; return them and the seconds."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
@@ -196,6 +197,8 @@ async def burst(
         for at in range(0, sessions, 20):
             await asyncio.gather(*(row.open() for row in rows[at : at + 20]))
         began = time.monotonic()
+        if begun is not None:
+            begun.set()
         made = await asyncio.gather(
             *(
                 row.call(number, kinds.get((7 * at + number) % 20, ""))
@@ -240,8 +243,11 @@ def load(data: Path, sessions: int, calls: int, clients: int, *options: str) -> 
     after = server.memory()
 
     async def ended() -> list[CallMade]:
-        running = asyncio.create_task(burst(server.url, tokens, sessions, calls, "second"))
-        await asyncio.sleep(1.0 + seconds / 3)
+        begun = asyncio.Event()
+        work = burst(server.url, tokens, sessions, calls, "second", begun=begun)
+        running = asyncio.create_task(work)
+        await begun.wait()
+        await asyncio.sleep(seconds / 3)
         status = await asyncio.to_thread(server.end)
         assert status == 0, status
         return (await running)[0]

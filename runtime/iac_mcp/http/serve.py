@@ -45,8 +45,8 @@ PORT: Final = 8722
 PATH: Final = "/mcp"
 
 THREADS: Final = 256
-WAITING: Final = 192
-"""Requests at work at once, of all clients; and those among them that wait for an app's turn."""
+WAITING: Final = 128
+"""Requests at work at once, of all clients; and those among them that wait for one app's turn."""
 
 MOST_SESSIONS: Final = 1_000
 LARGEST: Final = 1_000_000
@@ -111,7 +111,7 @@ def start(raw: Mapping[str, Any]) -> int:
         listener = _listen(stack, raw)
         settings = read_http(raw, said, listener.getsockname()[1])
         verifier = LocalTokens() if settings.issuer is None else open_verifier(settings.issuer)
-        ready = prepare({**raw, "log_file": None, "verbose": False, "waiting": WAITING})
+        ready = prepare({**raw, "log_file": None, "verbose": False, "waiting": (THREADS, WAITING)})
         stack.callback(ready.gate.close)
         server = ready.gate.server(ready.identity, ready.patience, THREADS)
         stack.enter_context(closing(ready.watch()))

@@ -137,7 +137,7 @@ class GateOptions(NamedTuple):
         launch: Apps that a read may start, by key, name or bundle id.
         policy: The policy file, if not the user's own.
         server: What this server is called, for rules of the policy.
-        waiting: Calls that may wait for their turn.
+        waiting: Calls that may wait for their turn, and those of one app among them.
     """
 
     tools: Sequence[Path] = ()
@@ -150,7 +150,7 @@ class GateOptions(NamedTuple):
     rate_limit: float | None = None
     blocklist: Sequence[str] = ()
     server: str = ""
-    waiting: int = WAITING
+    waiting: tuple[int, int] = (WAITING, WAITING)
 
     @property
     def flags(self) -> Flags:
@@ -183,7 +183,7 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
         rate_limit=_number("--rate-limit", raw.get("rate_limit")),
         blocklist=raw.get("blocklist") or (),
         server=raw.get("server") or "",
-        waiting=raw.get("waiting") or WAITING,
+        waiting=raw.get("waiting") or (WAITING, WAITING),
     )
 
 
@@ -216,7 +216,8 @@ def open_gate(options: GateOptions) -> Gate:
         return _stale(gate.catalogue or catalogue)
 
     permissions = open_permissions(options.flags, options.policy, home=home, identify=identify)
-    limits = ExecutionLimits(waiting=options.waiting)
+    waiting, share = options.waiting
+    limits = ExecutionLimits(waiting=waiting, share=share)
     executor = Executor(timeout=options.timeout, limits=limits)
     world: Simulation | None = None
     if options.simulate is not None:

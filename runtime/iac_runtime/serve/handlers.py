@@ -45,7 +45,7 @@ THREADS: Final = 80
 """Requests at once: all calls that the executor lets run or wait (4 and 64), and some that it
 answers with BUSY at once. Without room for these, a client would wait for that answer too."""
 
-SHARE: Final = 16
+SHARE: Final = 8
 """Of these, requests of one client that a token proved; its others wait in its own line."""
 
 REMOTE: Final = "iac.remote"
