@@ -40,7 +40,8 @@ TESTS: Final = (
     "tests/runtime/test_policy_*.py",
     "tests/runtime/test_audit*.py",
     "tests/runtime/test_limiter.py",
-    "tests/runtime/test_gate_machine.py",
+    "tests/runtime/test_gate_*.py",
+    "tests/runtime/test_outcomes.py",
     "tests/runtime/test_runtime_gate.py",
     "tests/runtime/test_runtime_paths.py",
 )

@@ -911,30 +911,30 @@ def events_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
     op="list",
     level="SAFE",
     params={
-        "first": Param("", "", "date"),
-        "last": Param("", "", "date"),
+        "start": Param("", "", "date"),
+        "end": Param("", "", "date"),
     },
     result="list of record",
     bind={
         "element": "event",
         "of": "calendars",
-        "where": {"start date": {">=": "$first+0", "<": "$last+1"}},
+        "where": {"start date": {">=": "$start+0", "<": "$end+1"}},
         "properties": ["summary", "start date", "end date", "location"],
         "order": ["start date"],
     },
-    example={"first": "2026-03-01T09:30:00Z", "last": "2026-03-01T09:30:00Z"},
+    example={"start": "2026-03-01T09:30:00Z", "end": "2026-03-01T09:30:00Z"},
 )
-def events_between(first: DateOrText, *, last: DateOrText) -> ListOf[Mapping[str, Any]]:
+def events_between(start: DateOrText, *, end: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the events of all calendars from one day to another, both included, in order. SAFE.
 
     Args:
-        first: A day, such as today, tomorrow or 2026-11-24.
-        last: A day, such as today, tomorrow or 2026-11-24.
+        start: The first day, such as today or 2026-11-24.
+        end: The last day, itself included.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(events_between, first=first, last=last)
+    return APP.call(events_between, start=start, end=end)
 
 
 @tool(
@@ -942,28 +942,28 @@ def events_between(first: DateOrText, *, last: DateOrText) -> ListOf[Mapping[str
     op="list",
     level="SAFE",
     params={
-        "title": Param("", "", "text"),
+        "text": Param("", "", "text"),
     },
     result="list of record",
     bind={
         "element": "event",
         "of": "calendars",
-        "where": {"summary": {"contains": "$title"}},
+        "where": {"summary": {"contains": "$text"}},
         "properties": ["summary", "start date", "end date", "location"],
         "order": ["start date"],
     },
-    example={"title": "example"},
+    example={"text": "example"},
 )
-def search_events(title: str) -> ListOf[Mapping[str, Any]]:
+def search_events(text: str) -> ListOf[Mapping[str, Any]]:
     """Find events in all calendars by words of their title. SAFE.
 
     Args:
-        title: Words of the title.
+        text: Words of the title.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(search_events, title=title)
+    return APP.call(search_events, text=text)
 
 
 @tool(
@@ -1394,14 +1394,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "events_between": Schema(
         '{"type": "object", "properties": {'
-        '"first": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}, '
-        '"last": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
-        '}, "required": ["first", "last"], "additionalProperties": false}',
+        '"start": {"type": "string", "format": "date-time", "description": "The first day, such as today or 2026-11-24"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "The last day, itself included"}'
+        '}, "required": ["start", "end"], "additionalProperties": false}',
     ),
     "search_events": Schema(
         '{"type": "object", "properties": {'
-        '"title": {"type": "string", "description": "Words of the title"}'
-        '}, "required": ["title"], "additionalProperties": false}',
+        '"text": {"type": "string", "description": "Words of the title"}'
+        '}, "required": ["text"], "additionalProperties": false}',
     ),
     "make_all_day_event": Schema(
         '{"type": "object", "properties": {'

@@ -901,27 +901,27 @@ def all_tabs() -> ListOf[Mapping[str, Any]]:
     op="list",
     level="SAFE",
     params={
-        "title": Param("", "", "text"),
+        "text": Param("", "", "text"),
     },
     result="list of record",
     bind={
         "element": "tab",
         "of": "windows",
-        "where": {"title": {"contains": "$title"}},
+        "where": {"title": {"contains": "$text"}},
         "properties": ["title", "URL"],
     },
-    example={"title": "example"},
+    example={"text": "example"},
 )
-def find_in_all_tabs(title: str) -> ListOf[Mapping[str, Any]]:
+def find_in_all_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """Find tabs of all windows by words of their title. SAFE.
 
     Args:
-        title: Words of the title.
+        text: Words of the title.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(find_in_all_tabs, title=title)
+    return APP.call(find_in_all_tabs, text=text)
 
 
 # fmt: off
@@ -1228,8 +1228,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_in_all_tabs": Schema(
         '{"type": "object", "properties": {'
-        '"title": {"type": "string", "description": "Words of the title"}'
-        '}, "required": ["title"], "additionalProperties": false}',
+        '"text": {"type": "string", "description": "Words of the title"}'
+        '}, "required": ["text"], "additionalProperties": false}',
     ),
 }
 

@@ -1283,28 +1283,28 @@ def list_mailbox(mailbox: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
     level="SAFE",
     params={
         "mailbox": Param("", "", "mailbox"),
-        "subject": Param("", "", "text"),
+        "text": Param("", "", "text"),
     },
     result="list of record",
     bind={
         "element": "message",
         "of": "$mailbox",
-        "where": {"subject": {"contains": "$subject"}},
+        "where": {"subject": {"contains": "$text"}},
         "properties": ["subject", "sender", "date received", "read status"],
     },
-    example={"mailbox": "mailboxes[0]", "subject": "example"},
+    example={"mailbox": "mailboxes[0]", "text": "example"},
 )
-def search_mailbox(mailbox: Ref, *, subject: str) -> ListOf[Mapping[str, Any]]:
+def search_mailbox(mailbox: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """Find messages of a mailbox by words of their subject. SAFE.
 
     Args:
         mailbox: Which mailbox, such as inbox or mailboxes 0 .
-        subject: Words of the subject.
+        text: Words of the subject.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(search_mailbox, mailbox=mailbox, subject=subject)
+    return APP.call(search_mailbox, mailbox=mailbox, text=text)
 
 
 @tool(
@@ -2209,8 +2209,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "search_mailbox": Schema(
         '{"type": "object", "properties": {'
         '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or mailboxes[0]"}, '
-        '"subject": {"type": "string", "description": "Words of the subject"}'
-        '}, "required": ["mailbox", "subject"], "additionalProperties": false}',
+        '"text": {"type": "string", "description": "Words of the subject"}'
+        '}, "required": ["mailbox", "text"], "additionalProperties": false}',
     ),
     "move_message": Schema(
         '{"type": "object", "properties": {'

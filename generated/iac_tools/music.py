@@ -1236,22 +1236,22 @@ def find_by_album(album: str) -> ListOf[Mapping[str, Any]]:
     op="list",
     level="SAFE",
     params={
-        "name": Param("", "", "text"),
+        "text": Param("", "", "text"),
     },
     result="list of record",
-    bind={"element": "playlist", "where": {"name": {"contains": "$name"}}, "properties": ["name"]},
-    example={"name": "example"},
+    bind={"element": "playlist", "where": {"name": {"contains": "$text"}}, "properties": ["name"]},
+    example={"text": "example"},
 )
-def find_playlist(name: str) -> ListOf[Mapping[str, Any]]:
+def find_playlist(text: str) -> ListOf[Mapping[str, Any]]:
     """Find playlists by words of their name. SAFE.
 
     Args:
-        name: Words of the name.
+        text: Words of the name.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(find_playlist, name=name)
+    return APP.call(find_playlist, text=text)
 
 
 # fmt: off
@@ -1930,8 +1930,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_playlist": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "Words of the name"}'
-        '}, "required": ["name"], "additionalProperties": false}',
+        '"text": {"type": "string", "description": "Words of the name"}'
+        '}, "required": ["text"], "additionalProperties": false}',
     ),
 }
 

@@ -816,27 +816,27 @@ def all_tabs() -> ListOf[Mapping[str, Any]]:
     op="list",
     level="SAFE",
     params={
-        "title": Param("", "", "text"),
+        "text": Param("", "", "text"),
     },
     result="list of record",
     bind={
         "element": "tab",
         "of": "windows",
-        "where": {"name": {"contains": "$title"}},
+        "where": {"name": {"contains": "$text"}},
         "properties": ["name", "URL"],
     },
-    example={"title": "example"},
+    example={"text": "example"},
 )
-def find_in_all_tabs(title: str) -> ListOf[Mapping[str, Any]]:
+def find_in_all_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """Find tabs of all windows by words of their title. SAFE.
 
     Args:
-        title: Words of the title.
+        text: Words of the title.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(find_in_all_tabs, title=title)
+    return APP.call(find_in_all_tabs, text=text)
 
 
 @tool(
@@ -1163,8 +1163,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_in_all_tabs": Schema(
         '{"type": "object", "properties": {'
-        '"title": {"type": "string", "description": "Words of the title"}'
-        '}, "required": ["title"], "additionalProperties": false}',
+        '"text": {"type": "string", "description": "Words of the title"}'
+        '}, "required": ["text"], "additionalProperties": false}',
     ),
     "show_tab": Schema(
         '{"type": "object", "properties": {'

@@ -688,26 +688,26 @@ def close_document(document: Ref, *, saving: Savo) -> None:
     op="list",
     level="SAFE",
     params={
-        "name": Param("", "", "text"),
+        "text": Param("", "", "text"),
     },
     result="list of record",
     bind={
         "element": "document",
-        "where": {"name": {"contains": "$name"}},
+        "where": {"name": {"contains": "$text"}},
         "properties": ["name", "path", "modified"],
     },
-    example={"name": "example"},
+    example={"text": "example"},
 )
-def find_documents(name: str) -> ListOf[Mapping[str, Any]]:
+def find_documents(text: str) -> ListOf[Mapping[str, Any]]:
     """Find open documents by words of their name. SAFE.
 
     Args:
-        name: Words of the name.
+        text: Words of the name.
 
     Returns:
         A row an object, its reference under ref.
     """
-    return APP.call(find_documents, name=name)
+    return APP.call(find_documents, text=text)
 
 
 # fmt: off
@@ -1015,8 +1015,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "find_documents": Schema(
         '{"type": "object", "properties": {'
-        '"name": {"type": "string", "description": "Words of the name"}'
-        '}, "required": ["name"], "additionalProperties": false}',
+        '"text": {"type": "string", "description": "Words of the name"}'
+        '}, "required": ["text"], "additionalProperties": false}',
     ),
 }
 

@@ -35,6 +35,8 @@ from iac_runtime.types import TYPES, alternatives
 
 WIDTH: Final = 100
 MAX_SUMMARY = 256
+UNPROVEN: Final = " Declared, not verified."
+"""Of an App Intent: no call of it was seen to work."""
 MAX_PARAMETER = 120
 MAX_SAID = 70
 _MAX_VALUES = 60

@@ -5,19 +5,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Literal
 
 from iac_base.errors import nearest
+from iac_gen.intents.places import (
+    BUNDLES,
+    IntentsOfApp,
+    bundle_of,
+    by_app,
+    metadata_files,
+    words_of,
+)
+from iac_gen.intents.read import FILE, part_of, read_intents
+from iac_gen.intents.registry import SUFFIX, titles_in
 from iac_gen.limits import LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError, load, parse
 from iac_gen.macos import AppBundle, Unscriptable
-from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Source
+from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Kind, Source
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.quirks import KnownApp
 from iac_gen.resolve import STANDARD
 from iac_gen.snapshot import load_snapshot, read_snapshot
+from iac_runtime.tool import INTENTS
 
 _SUFFIXES = (".sdef", ".json")
+_METADATA = Path(FILE).suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +45,14 @@ class SourceFile:
     id: str
     stem: str
     version: str = ""
-    kind: Literal["application", "addition"] = "application"
+    kind: Kind = "application"
     known: bool = True
     content: bytes | None = None
     notes: tuple[Diagnostic, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
+    """Of intents: each file, and the app that it lies in."""
+    titles: tuple[tuple[str, str], ...] = ()
+    """Of intents: what the tool database calls them, by identifier."""
 
     def read(self, *, as_written: bool = False) -> LoadedDictionary:
         """Parse it; `as_written` keeps texts that a build would clean (for lint).
@@ -49,7 +64,12 @@ class SourceFile:
         if path.suffix == ".json":
             taken = load_snapshot(path, as_written=as_written)
             return LoadedDictionary(taken.source, (*self.notes, *taken.diagnostics))
-        if self.content is not None:
+        if self.kind == "intents":
+            files = [(Path(file), owner) for file, owner in self.parts] or [(path, "")]
+            whole = [part_of(*one) for one in files]
+            words = words_of([file for file, _ in files], dict(self.titles))
+            dictionary, found = read_intents(whole, self.id if self.parts else "", words)
+        elif self.content is not None:
             dictionary, found = parse(self.content, self.file, as_written=as_written)
         else:
             dictionary, found = load(path, as_written=as_written)
@@ -90,13 +110,19 @@ class Discovered:
 def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> Discovered:
     """Return the dictionaries and snapshots at `paths`, folders of them included.
 
+    A bundle and a file of App Intents metadata stand for the intents that they hold.
+
     A bare dictionary belongs to the app that its file stem names in `known`, else to
     `local.<key>`.
 
     Raises:
         GeneratorError: A path is not there, is of no known kind, or is a folder without any.
     """
-    return Discovered(tuple(_bare(file, known) for path in paths for file in _files(path)))
+    named = list(paths)
+    intents = [path for path in named if path.suffix in (*BUNDLES, _METADATA)]
+    files = (file for path in named if path not in intents for file in _files(path))
+    found = tuple(_bare(file, known) for file in files)
+    return Discovered((*found, *(from_intents(intents).sources if intents else ())))
 
 
 def _files(path: Path) -> list[Path]:
@@ -122,6 +148,58 @@ def _bare(path: Path, known: Mapping[str, KnownApp]) -> SourceFile:
         return file
     addition = match is not None and match.kind == "addition"
     return replace(file, kind="addition" if addition else "application", known=match is not None)
+
+
+def from_intents(paths: Iterable[Path]) -> Discovered:
+    """Return App Intents metadata: files of it, folders of such files, bundles, folders of bundles.
+
+    A bare file belongs to `local.<key>` of its stem: whose it is stands in the bundle alone. A copy
+    of the tool database among `paths` gives words to actions whose titles are keys.
+
+    Raises:
+        GeneratorError: A path is not there or holds none, or a database is none.
+    """
+    sources: list[SourceFile] = []
+    places: list[Path] = []
+    titles: dict[str, Mapping[str, str]] = {}
+    for path in paths:
+        if path.suffix == SUFFIX:
+            titles |= titles_in(path)
+            continue
+        bare = [path] if path.is_file() else sorted(path.glob(f"*{_METADATA}"))
+        held = [(file, bundle_of(file.absolute())) for file in bare if file.suffix == _METADATA]
+        sources += [_bare_intents(file) for file, bundle in held if bundle is None]
+        places += [bundle for _, bundle in held if bundle is not None] or ([] if held else [path])
+    apps, refused = by_app(metadata_files(places))
+    sources += (_intents_of(app, titles.get(app.id, {})) for app in apps)
+    if not sources:
+        named = ", ".join(map(str, places)) or "what you named"
+        raise GeneratorError(f"{named} holds no App Intents metadata ({FILE}); check the path")
+    return Discovered(tuple(sources), tuple(refused))
+
+
+def _bare_intents(path: Path) -> SourceFile:
+    stem = path.parent.parent.stem if path.name == FILE else path.stem
+    file = source_file(path, stem, f"local.{app_key(stem, '')}")
+    return replace(file, stem=stem, kind="intents", known=False)
+
+
+def _intents_of(app: IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
+    named = tuple(sorted(titles.items()))
+    digest = f"{app.digest}{named}" if named else ""
+    known = not app.id.startswith("local.")
+    return SourceFile(
+        app.files[0][0],
+        hashlib.sha256(digest.encode()).hexdigest() if named else app.digest,
+        app.name,
+        app.id,
+        app.name,
+        app.version,
+        "intents",
+        known,
+        parts=app.files,
+        titles=named,
+    )
 
 
 def read(
@@ -201,7 +279,9 @@ def pick(found: Discovered, names: Sequence[str]) -> Discovered:
     chosen: list[SourceFile] = []
     labels: dict[str, SourceFile] = {}
     for file in found.sources:
-        for label in (file.id, file.stem, file.name, app_key(file.name, file.id)):
+        key = app_key(file.name, file.id)
+        key += INTENTS if file.kind == "intents" else ""
+        for label in (key, file.id, file.stem, file.name):
             labels.setdefault(label.lower(), file)
     for name in names:
         match = labels.get(name.lower())

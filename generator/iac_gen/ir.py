@@ -7,7 +7,7 @@ from typing import Any
 from iac_gen.classify.judgement import Judgement
 from iac_gen.model import Diagnostic
 from iac_gen.naming import jxa_verified
-from iac_runtime.tool import App, Class, Enum, Level, Op, Param, Record
+from iac_runtime.tool import App, Class, Enum, Intent, Level, Op, Param, Record
 
 
 def level_span(level: Level, ceiling: Level) -> str:
@@ -59,6 +59,7 @@ class ToolFunction:
     bind: Mapping[str, Any] = field(default_factory=dict)
     example: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
+    intent: Intent | None = None
     judged: Judgement = field(default_factory=Judgement)
 
     def input(self) -> dict[str, Any]:
@@ -156,6 +157,7 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
             "parameters": _plain({p.key: p.row for p in tool.parameters}),
             "result": tool.result,
             "bind": dict(tool.bind),
+            **({"intent": _plain(tool.intent)} if tool.intent else {}),
         }
         for tool in module.tools
     ]

@@ -14,6 +14,7 @@ from iac_gen.describe import (
     MARK_ROOM,
     MAX_PARAMETER,
     MAX_SUMMARY,
+    UNPROVEN,
     app_words,
     capped,
     command_summary,
@@ -46,8 +47,18 @@ from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved, is_hook
 from iac_gen.sentences import sentences
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean
-from iac_gen.types import Types, stated_default
-from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
+from iac_gen.types import Types
+from iac_runtime.tool import (
+    App,
+    Class,
+    Element,
+    Enum,
+    Intent,
+    Param,
+    Property,
+    Record,
+    tool_prefix,
+)
 
 
 def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: Decisions) -> Class:
@@ -125,10 +136,11 @@ def lower(
     for tool in object_tools(resolved, classes, types):
         builder.add_object_tool(tool, merged.get(tool.op))
     ops = {tool.op for tool in builder.tools}
+    hooks = resolved.source.kind != "intents"
     for command in resolved.commands:
         if command.hidden or OBJECT_EVENTS.get(command.code) in ops:
             continue
-        if is_hook(command):
+        if hooks and is_hook(command):
             text = f"command {command.name} is a hook, which the app calls; no tool is made of it"
             place = resolved.source.dictionary.file
             builder.found.append(Diagnostic(place, command.line, "hook", text, "note"))
@@ -143,7 +155,7 @@ def lower(
         else:
             builder.tools.append(tool_or_fault)
     # All at once: a client may cut names, and none may become another's by it.
-    wanted = [f"{key}_{tool.function.rstrip('_')}" for tool in builder.tools]
+    wanted = [f"{tool_prefix(key)}{tool.function.rstrip('_')}" for tool in builder.tools]
     names = naming.distinct(wanted)
     tools = tuple(
         replace(tool, name=name, example=example(tool, classes, types))
@@ -271,6 +283,7 @@ class _Builder:
         doc = self.decisions.of("command", command.name).get("doc")
         direct = parameters[0].row.type if command.direct is not None else ""
         app = app_words(self.resolved.source.name)
+        facts = command.intent
         own = responders(command, self.resolved)
         verb = command_verb(command, direct, self.types, own)
         place = "" if self.resolved.source.kind == "addition" else app
@@ -282,6 +295,7 @@ class _Builder:
         )
         room = 180 - MARK_ROOM * self.wording
         summary = levelled(summary, judged.level, judged.reason, room)
+        summary += UNPROVEN if facts else ""
         what = f"command {capped(command.name, MAX_NAME)}"
         self.tools.append(
             ToolFunction(
@@ -304,9 +318,10 @@ class _Builder:
                 f"The answer, {kind_words(result, self.types)}." if result else "",
                 self.types.output(result) if result else None,
                 1 if command.direct is not None else 0,
-                naming.jxa(command.name),
+                function.rstrip("_") if facts else naming.jxa(command.name),
                 command.name,
                 judged=judged,
+                intent=Intent(facts.type, facts.calls, facts.opens) if facts else None,
             )
         )
 
@@ -366,14 +381,12 @@ class _Builder:
         what = f"parameter {capped(row.name, MAX_NAME)}" if row.name else "the direct parameter"
         plain = row.name.lower() in KNOWN
         theirs = None if plain else self._theirs(row, f"{what} of {function}")
-        schema = self.types.schema(kind)
-        stated = row.default or stated_default(row.description)
-        default = self.types.default(kind, stated) if row.optional else None
+        own_name = name == row.name or self.resolved.source.kind == "intents"
         return ToolParameter(
             naming.unique(wanted, taken),
-            Param(row.name, row.code, kind, "" if name == row.name else name),
+            Param(row.name, row.code, kind, "" if own_name else name),
             not row.optional,
-            schema if default is None else {**schema, "default": default},
+            {**self.types.schema(kind), **self.types.stated(row, kind)},
             self.types.annotation(kind),
             # The key says already what the dictionary's name of a parameter tells.
             with_brackets(said, form, theirs, MAX_PARAMETER, "" if row.name else verb.bare()),

@@ -30,7 +30,7 @@ ADDITIONS: Final = (
     "~/Library/ScriptingAdditions",
 )
 _FRAMEWORKS: Final = "/System/Library/Frameworks"
-_MAX_PLIST: Final = 512 * 1024
+MAX_PLIST: Final = 512 * 1024
 _Kind = Literal["application", "addition"]
 
 
@@ -102,7 +102,7 @@ def _bundles(folders: Iterable[Path], suffix: str, seen: set[Path]) -> Iterator[
 
 
 def _bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
-    info = _info(path)
+    info = read_info(path / "Contents" / "Info.plist")
     if isinstance(info, str):
         return Unscriptable(path, path.stem, info)
     identifier = _text(info, "CFBundleIdentifier")
@@ -128,9 +128,10 @@ def _text(info: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _info(path: Path) -> dict[str, Any] | str:
+def read_info(file: Path) -> dict[str, Any] | str:
+    """Return what an Info.plist says, or in words why it says nothing."""
     try:
-        info = plistlib.loads(read_file(path / "Contents" / "Info.plist", _MAX_PLIST))
+        info = plistlib.loads(read_file(file, MAX_PLIST))
     except LimitError as error:
         if error.code == "missing":
             return "has no Info.plist"

@@ -14,6 +14,8 @@ class GeneratorError(Exception):
 
 
 Access: TypeAlias = Literal["r", "w", "rw"]
+Kind: TypeAlias = Literal["application", "addition", "intents"]
+"""Whose terms they are: an app's, a scripting addition's, or those of an app's intents."""
 
 
 def is_code(code: str, size: int) -> bool:
@@ -63,6 +65,32 @@ class SdefParameter(Described):
     types: tuple[TypeRef, ...]
     optional: bool = False
     default: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    offered: bool = False
+    """An App Intent's: the app offers the values, so that it is no free text."""
+
+
+Calls: TypeAlias = Literal["simple", "entity", "unsupported"]
+
+
+@dataclass(frozen=True, slots=True)
+class IntentFacts:
+    """What App Intents metadata says of an action beyond what a command has.
+
+    `type` is its Swift type, `protocols` the system's without their prefix, `schemas` the
+    assistant's (`reader.DeletePages`). `opens` says that the app comes to the front. `calls` is
+    what a call needs: plain values, an entity of the app, or a value of a type that nobody knows.
+    `left_out` says why it is no tool, `said` the level of the app's words where those are gone.
+    """
+
+    type: str = ""
+    protocols: tuple[str, ...] = ()
+    schemas: tuple[str, ...] = ()
+    opens: bool = False
+    calls: Calls = "simple"
+    left_out: str = ""
+    said: Literal["", "MODIFY", "DANGEROUS"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +104,7 @@ class SdefCommand(Described):
     event: bool = False
     synonyms: tuple[Synonym, ...] = ()
     access_groups: tuple[str, ...] = ()
+    intent: IntentFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,12 +276,18 @@ def with_field(value: Any, name: str, new: object) -> Any:
     return replace(value, **changed) if changed else value
 
 
+def identity_of(bundle_id: str, kind: Kind) -> str:
+    """Return what tells the sources of all apps apart."""
+    return f"{bundle_id}/intents" if kind == "intents" else bundle_id
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A dictionary and the app that it belongs to.
 
     `stem` is the file name of the bundle or dictionary without suffix; `id` the bundle id,
-    `local.<key>` where none is known.
+    `local.<key>` where none is known. An app's intents are a second source of it, of the kind
+    `intents`.
     """
 
     dictionary: Dictionary
@@ -260,8 +295,13 @@ class Source:
     id: str
     stem: str
     version: str = ""
-    kind: Literal["application", "addition"] = "application"
+    kind: Kind = "application"
     known: bool = True
+
+    @property
+    def identity(self) -> str:
+        """What the lock binds a key to, and a file of quirks names: an app may have two sources."""
+        return identity_of(self.id, self.kind)
 
     @property
     def digest(self) -> str:

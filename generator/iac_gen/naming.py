@@ -12,6 +12,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
+from iac_gen.model import identity_of
+from iac_runtime.tool import INTENTS
+
 MAX_TOOL_NAME = 40
 _LONGEST = 63
 _PREFIX = 24
@@ -108,8 +111,9 @@ def app_key(name: str, bundle_id: str) -> str:
     """Return the module name and tool prefix of an app, from its name else its bundle id."""
     key = snake(name, humps=False) or snake(bundle_id.rpartition(".")[2], humps=False) or "app"
     key = key[:20].rstrip("_")
-    # The objects of the app `mail` stand in `mail_objects.py`.
-    return f"{key}_" if keyword.iskeyword(key) or key.endswith("_objects") else key
+    # The objects of the app `mail` stand in `mail_objects.py`, its intents in `mail_intents.py`.
+    taken = keyword.iskeyword(key) or key.endswith(("_objects", INTENTS))
+    return f"{key}_" if taken else key
 
 
 def is_app_key(text: str) -> bool:
@@ -231,12 +235,14 @@ def _cut(name: str, size: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An app that wants a key. `digest` tells copies of one version apart."""
+    """An app that wants a key. `digest` tells copies of one version apart; its `intents` are a
+    source of their own."""
 
     name: str
     id: str
     version: str = ""
     digest: str = ""
+    intents: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +274,8 @@ def assign(claims: Sequence[Claim], bound: Mapping[str, Bound]) -> list[AppIdent
 
     for index in sorted(names, key=rank):
         if index not in keys:
-            key = unique(app_key(claims[index].name, claims[index].id), taken)
+            wanted = app_key(claims[index].name, claims[index].id)
+            key = unique(f"{wanted}{INTENTS}" if claims[index].intents else wanted, taken)
             taken.add(key)
             keys[index] = key
     return [AppIdentity(keys[index], names[index]) for index in range(len(claims))]
@@ -278,7 +285,7 @@ def _identities(claims: Sequence[Claim], bound: Mapping[str, Bound]) -> dict[int
     """Return the identity of each claim: one of several copies keeps the bare bundle id."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for index, claim in enumerate(claims):
-        groups[claim.id].append(index)
+        groups[identity_of(claim.id, "intents" if claim.intents else "application")].append(index)
     names: dict[int, str] = {}
     for identifier, group in groups.items():
         known = bound.get(identifier, Bound(""))

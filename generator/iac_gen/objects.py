@@ -55,7 +55,7 @@ def object_tools(
     """Return the object tools that the dictionary allows, in the order of the module."""
     if not any(row.properties or row.elements for row in classes.values()):
         return []
-    if resolved.source.kind == "addition":
+    if resolved.source.kind != "application":
         return []
     app = app_words(resolved.source.name)
     merged = merged_commands(resolved)

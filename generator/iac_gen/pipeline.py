@@ -99,7 +99,9 @@ class _Built:
 def jobs(sources: Sequence[SourceFile | LoadedDictionary], previous: Previous) -> list[Job]:
     """Return what is to be built, in the order of the keys."""
     apps = [one if isinstance(one, SourceFile) else one.source for one in sources]
-    claims = [Claim(app.name, app.id, app.version, app.digest) for app in apps]
+    claims = [
+        Claim(app.name, app.id, app.version, app.digest, app.kind == "intents") for app in apps
+    ]
     identities = assign(claims, previous.bound())
     made = []
     for source, app, identity in zip(sources, apps, identities, strict=True):
@@ -149,7 +151,12 @@ def generate(
     # An input that failed may be any of the apps that seem to be gone.
     whole = inputs.whole and not failed
     attempted = {job.identity.key for job in wanted}
-    gone = sorted(inputs.previous.apps.keys() - attempted) if whole else []
+    # A build of dictionaries alone says nothing of intents, and the other way round.
+    sources = (one if isinstance(one, SourceFile) else one.source for one in inputs.sources)
+    sought = {one.kind == "intents" for one in sources} or {False}
+    previous = inputs.previous.apps.items()
+    held = {key for key, app in previous if (app.row["kind"] == "intents") in sought}
+    gone = sorted(held - attempted) if whole else []
     kept = {
         key: app
         for key, app in inputs.previous.apps.items()
@@ -256,7 +263,8 @@ def _build(job: Job) -> _Built:
         with deadline(_SECONDS):
             made = _represent_job(job)
             module = made.module
-            quirk_file = next((q.file for q in common.quirks if q.app == module.app.id), "")
+            whose = made.resolved.source.identity
+            quirk_file = next((q.file for q in common.quirks if q.app == whose), "")
             source = render_module(
                 module, quirks=quirk_file, templates=common.templates, keep=common.keep
             )

@@ -21,7 +21,18 @@ from iac_gen.render import objects_module
 
 _IMPORTS: Final = frozenset({"collections.abc", "typing", "iac_runtime.tool"})
 _CALLS: Final = frozenset(
-    {"App", "Class", "Element", "Param", "Property", "Record", "Schema", "objects", "tool"}
+    {
+        "App",
+        "Class",
+        "Element",
+        "Intent",
+        "Param",
+        "Property",
+        "Record",
+        "Schema",
+        "objects",
+        "tool",
+    }
 )
 _NODES: Final = (
     ast.AnnAssign, ast.Assign, ast.Attribute, ast.BinOp, ast.BitOr, ast.Call, ast.Constant,

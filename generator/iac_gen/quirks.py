@@ -254,7 +254,10 @@ def apply(
     rows: dict[tuple[str, Hashable], dict[str, Any]] = {}
     recipes: list[Recipe] = []
     diagnostics: list[Diagnostic] = []
-    mine = [quirk for quirk in quirks if quirk.app in ("", resolved.source.id)]
+    source = resolved.source
+    # The codes of intents are names, which may be those of events and mean something else.
+    common = {""} if source.kind != "intents" else set()
+    mine = [quirk for quirk in quirks if quirk.app in {*common, source.identity}]
     for quirk in sorted(mine, key=lambda one: one.app):
         for table, line, row in quirk.rows:
             about = QUIRK_KINDS[table].about(resolved, row)

@@ -14,9 +14,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
-
-import jinja2
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from iac_base.files import write_whole
 from iac_gen.describe import WIDTH, docstring
@@ -36,14 +34,17 @@ from iac_gen.text import (
 )
 from iac_runtime.tool import Class, Element, Param, Property, Record
 
+if TYPE_CHECKING:
+    import jinja2
+
 _ROW: Final = 150
 """Characters of a line of a schema, without its indentation."""
 _UNFORMATTED: Final = "# fmt: off\n"
 _LAYOUT: Final = f"{version('black')}\0{Path(__file__).read_text(encoding='utf-8')}"
 """What a kept text came from: black, and how its parts are taken apart here."""
 _CONTRACT: Final = (
-    "App", "Class", "DateOrText", "DateTime", "Element", "Enum", "ListOf", "Param", "Property",
-    "Record", "Ref", "Schema", "objects", "tool",
+    "App", "Class", "DateOrText", "DateTime", "Element", "Entity", "Enum", "Intent", "ListOf",
+    "Param", "Property", "Record", "Ref", "Schema", "objects", "tool",
 )  # fmt: skip
 
 Row = TypeVar("Row", Class, Element, Param, Property, Record)
@@ -85,12 +86,6 @@ def own_templates(folder: Path) -> Templates:
     return Templates(folder, f"{name} (sha256 {digest.hexdigest()[:12]})")
 
 
-class _Environment(jinja2.Environment):
-    """What a macro gives was let through piece by piece."""
-
-    concat = staticmethod(lambda parts: SourceText("".join(parts)))
-
-
 def laid(items: Sequence[SourceText], taken: int, indent: int = 0) -> SourceText:
     """Return `items` of a bracket as black lays them out: it is twice as fast on what is so.
 
@@ -107,11 +102,17 @@ def laid(items: Sequence[SourceText], taken: int, indent: int = 0) -> SourceText
 
 
 @cache
-def _environment(folder: Path | None) -> jinja2.Environment:
+def _environment(folder: Path | None) -> "jinja2.Environment":
+    import jinja2  # Takes 15 ms, and a build that renders nothing does without.
+
+    class Pieces(jinja2.Environment):
+        # What a macro gives was let through piece by piece.
+        concat = staticmethod(lambda parts: SourceText("".join(parts)))
+
     loaders: list[jinja2.BaseLoader] = [jinja2.DictLoader(shipped_templates())]
     if folder is not None:
         loaders.insert(0, jinja2.FileSystemLoader(folder))
-    environment = _Environment(
+    environment = Pieces(
         loader=jinja2.ChoiceLoader(loaders),
         undefined=jinja2.StrictUndefined,
         finalize=finalize,
@@ -123,10 +124,12 @@ def _environment(folder: Path | None) -> jinja2.Environment:
 
 
 def _rendered(name: str, templates: Templates | None, values: Mapping[str, Any]) -> str:
+    from jinja2 import TemplateError
+
     try:
         environment = _environment(templates.folder if templates else None)
         return environment.get_template(name).render(values)
-    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         if templates is None:
             raise
         reason = " ".join(str(error).split())
@@ -236,7 +239,7 @@ def _values(module: Module, quirks: str, templates: Templates | None) -> dict[st
     present = {
         "Final": True,
         "Any": "Any" in used,
-        "Literal": any(values for _, values in shown),
+        "Literal": "Literal[" in used or any(values for _, values in shown),
         **_contract(module, used),
     }
     return {
@@ -271,6 +274,7 @@ def header(module: Module, quirks: str, templates: Templates | None) -> dict[str
         "app_words": prose(module.app.name),
         "app_id": prose(module.app.id),
         "version": SourceText(f" {built}" if built else ""),
+        "source": prose("App Intents" if module.app.kind == "intents" else "dictionary"),
         "digest": prose(module.digest[:12]),
         "mend": SourceText(mend),
     }
@@ -282,6 +286,7 @@ def _contract(module: Module, used: str) -> dict[str, bool]:
         **{name: name in used for name in _CONTRACT},
         **dict.fromkeys(("App", "Class", "Enum", "Record", "Schema", "objects"), True),
         "tool": bool(module.tools),
+        "Intent": any(tool.intent for tool in module.tools),
         "Param": any(tool.parameters for tool in module.tools),
         "Property": any(row.properties for row in owners),
         "Element": any(row.elements for row in module.classes.values()),
@@ -357,6 +362,7 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "jxa": tool.jxa if tool.op == "command" and tool.jxa != tool.function.rstrip("_") else "",
     }
     answer = {"result": tool.result, "bind": tool.bind, "example": tool.example}
+    known = tool.intent._asdict() if tool.intent else {}
     signature = [_declared(p) for p in tool.parameters]
     if signature[tool.positional :]:
         signature.insert(tool.positional, SourceText("*"))
@@ -365,6 +371,7 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
         "facts": [(SourceText(name), literal(value)) for name, value in facts.items() if value],
         "params": [(literal(p.key), _param(p.row)) for p in tool.parameters],
         "answer": [(SourceText(name), literal(value)) for name, value in answer.items() if value],
+        "intent": [(SourceText(name), literal(value)) for name, value in known.items() if value],
         "name": identifier(tool.function),
         "signature": signature,
         "returns": SourceText(tool.returns),

@@ -132,8 +132,14 @@ def resolve(source: Source, includes: IncludeMap) -> tuple[Resolved, list[Diagno
     commands = [i for i in items if isinstance(i, SdefCommand) and not i.event]
     for command in commands:
         if command.hidden:
-            text = f"command {command.name} is hidden; no tool is made of it"
-            notes.add(command.line, "hidden", text)
+            facts = command.intent
+            why = (
+                f"{command.name} is hidden"
+                if facts is None
+                else f"{command.code}: {facts.left_out}"
+            )
+            code = "hidden" if facts is None else "left-out"
+            notes.add(command.line, code, f"command {why}; no tool is made of it")
     resolved = Resolved(
         source,
         tuple(merging.commands(commands, notes)),

@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from iac_gen import model
+from iac_gen.classify.intents import raised_by_words
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.naming import app_key, is_bundle_id
@@ -25,6 +26,8 @@ from iac_gen.types import default_value, stated_default
 FORMAT = 1
 # `local.<key>` is our own word for an app whose bundle id nobody knows.
 _LOCAL_ID = re.compile(r"local\.[a-z0-9_]{1,64}")
+# What names a case, a parameter or an action: visible characters, blanks inside.
+_CASE = re.compile(r"[!-~](?:[ -~]{0,126}[!-~])?")
 _DIGEST = re.compile(r"[0-9a-f]{1,64}")
 # A file's name: no separator of any system, nothing that a shell or a terminal would read.
 _STEM = re.compile(r"(?![ .])[^/\\:*?\"<>|\x00-\x1f\x7f]{1,128}")
@@ -47,10 +50,14 @@ _TAGGED = {_tag(kind): kind for kind in _ITEMS}
 def _marked(item: model.Item, enumerators: Collection[str]) -> model.Item:
     if not isinstance(item, model.SdefCommand):
         return item
-    if item.description and is_hook(item):
+    if item.intent is not None:
+        item = replace(item, intent=raised_by_words(item))
+    elif item.description and is_hook(item):
         item = replace(item, event=True)
     rows = [
-        replace(row, default=default_value(stated_default(row.description), enumerators))
+        row
+        if item.intent is not None
+        else replace(row, default=default_value(stated_default(row.description), enumerators))
         for row in item.parameters
     ]
     return replace(item, parameters=tuple(rows))
@@ -159,7 +166,7 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
             _text(data, "id"),
             _text(data, "stem"),
             _text(data, "version"),
-            "addition" if data["kind"] == "addition" else "application",
+            data["kind"] if data["kind"] in get_args(model.Kind) else "application",
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = on_one_line(repr(error))
@@ -200,13 +207,16 @@ def _checked(source: model.Source, path: Path, as_written: bool) -> LoadedDictio
         source = replace(source, id=f"local.{app_key(name, '')}", known=False)
     if as_written:
         return LoadedDictionary(source, tuple(found))
-    coded = _coded(source.dictionary, report)
+    coded = _coded(source.dictionary, report, named=source.kind == "intents")
     dictionary, cleaned = screened(coded)
     return LoadedDictionary(replace(source, dictionary=dictionary), (*found, *cleaned))
 
 
-def _coded(value: Any, report: Callable[[str, str], None]) -> Any:
-    """Return `value` without the parts whose code is none (4 or 8 bytes of MacRoman)."""
+def _coded(value: Any, report: Callable[[str, str], None], *, named: bool = False) -> Any:
+    """Return `value` without the parts whose code is none (4 or 8 bytes of MacRoman).
+
+    Where things are `named`, as intents are, a code is an identifier.
+    """
     changed: dict[str, Any] = {}
     for f in fields(value):
         item = getattr(value, f.name)
@@ -215,13 +225,13 @@ def _coded(value: Any, report: Callable[[str, str], None]) -> Any:
             for part in item:
                 if type(part) not in _CODED:
                     kept.append(part)
-                elif _has_code(part):
-                    kept.append(_coded(part, report))
+                elif _CASE.fullmatch(part.code) if named else _has_code(part):
+                    kept.append(_coded(part, report, named=named))
                 else:
                     what = f"{_tag(type(part)).lower()} {on_one_line(part.name, 64)}"
-                    size = _size(part)
+                    wanted = "which is no identifier" if named else f"not {_size(part)} characters"
                     code = on_one_line(ascii(part.code), 40)
-                    report("code", f"{what} has the code {code}, not {size} characters")
+                    report("code", f"{what} has the code {code}, {wanted}")
             changed[f.name] = tuple(kept)
     return replace(value, **changed)
 

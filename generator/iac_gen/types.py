@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from iac_gen.merge import APPLICATION
-from iac_gen.model import SdefClass, SdefProperty, TypeRef, finder
+from iac_gen.model import SdefClass, SdefParameter, SdefProperty, TypeRef, finder
 from iac_gen.naming import field_key
 from iac_gen.references import references
 from iac_gen.resolve import Resolved
-from iac_gen.text import offered
+from iac_gen.text import exact, offered
 from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives
 
 _DEEPEST = 3
@@ -100,6 +100,7 @@ class Types:
         self._references = references(resolved, self.class_named)
         self._lines = {row.name: _line(row, resolved) for row in resolved.classes}
         self._options = self._values_only(resolved)
+        self._intents = resolved.source.kind == "intents"
         self.unknown: set[str] = set()
 
     def string(self, refs: Iterable[TypeRef]) -> str:
@@ -200,6 +201,9 @@ class Types:
         A `specifier` is of the class that the app is most about.
         """
         found = (self._references.get(name, "") for name in kinds)
+        if self._intents:
+            # By its place nobody knows which entity it is.
+            found = (re.sub(r"\[0\]$", '.byId("1")', text) for text in found)
         return next((text for text in found if text), "")
 
     def bare(self, kind: str) -> list[str]:
@@ -278,6 +282,21 @@ class Types:
         rows = [row for part in found for row in self._rows(part)]
         return [row.name for row in rows] if len(rows) > _MOST_FIELDS else []
 
+    def stated(self, row: SdefParameter, kind: str) -> dict[str, Any]:
+        """Return what the schema of a parameter says beside its type: a default, and bounds."""
+        words = row.default or ("" if self._intents else stated_default(row.description))
+        # Metadata has the value itself, where a dictionary has a sentence about it.
+        values = [words] if kind == "text" else self.enumerators(kind) if kind in self.enums else []
+        whole = self._intents and bool(words) and words in values
+        default = words if whole else self.default(kind, words) if row.optional else None
+        found = {} if default is None else {"default": default}
+        low, high = row.minimum, row.maximum
+        if kind in ("integer", "real") and (low is None or high is None or low <= high):
+            for key, bound in (("minimum", low), ("maximum", high)):
+                if bound is not None:
+                    found[key] = int(bound) if bound % 1 == 0 else bound
+        return found
+
     def default(self, kind: str, words: str) -> Any:
         """Return the value of a type that stated words begin with; None for none."""
         parts = alternatives(kind)
@@ -321,6 +340,8 @@ class Types:
             return self._aliases.get(part, "str")
         if part in TYPES:
             return TYPES[part].annotation
+        if part in self.classes and self._intents:
+            return f"Entity[Literal[{exact(part)}]]"
         return "Ref" if part in self.classes else "str"
 
     def output(self, kind: str) -> dict[str, Any] | None:

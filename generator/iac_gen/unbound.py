@@ -213,6 +213,8 @@ def _command(item: SdefCommand, made: _Made) -> Iterator[Unbound]:
 def _no_tool(command: SdefCommand, made: _Made) -> str:
     op = OBJECT_EVENTS.get(command.code)
     if command.hidden:
+        if command.intent is not None and command.intent.left_out:
+            return command.intent.left_out
         if (command.name, command.code) in made.visible:
             return "a quirk hides it"
         sent = any(tool.op == op for tool in made.module.tools)

@@ -5,6 +5,7 @@ IacError                 anything this package raises on purpose; one line of te
     ToolError            a call failed; it carries the facts
         InvalidParameterError an argument is wrong; nothing was sent
         UnknownToolError      no tool has this name; nothing was sent
+            DeclaredToolError     it is an App Intent, which cannot be called
         CallRefusedError      the policy does not let the call run; nothing was sent
 """
 
@@ -163,6 +164,15 @@ class UnknownToolError(ToolError):
         suggestion = f"Nearest: {names}." if names else "list_apps says which apps are there."
         super().__init__("UNKNOWN_TOOL", f"There is no tool {quoted(name)}.", suggestion)
         self.mend(lambda: NextCall("list_apps"))
+
+
+class DeclaredToolError(UnknownToolError):
+    """It is an App Intent: its app declares it, and no call of it was seen to work."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"{quoted(name)} is an App Intent: declared, not verified."
+        self.suggestion = "It cannot be called; find_tools finds others."
 
 
 class CallRefusedError(ToolError):

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import InvalidParameterError, near_text, nearest
+from iac_base.errors import InvalidParameterError, NextCall, near_text, nearest
 from iac_base.text import clean
 from iac_base.words import fold
 from iac_runtime.tools.catalogue import Catalogue, damaged, read_part
@@ -109,7 +109,37 @@ def wrong(faults: list[str]) -> InvalidParameterError:
     return InvalidParameterError("\n".join(["The plan was not run:", *faults[:_SHOWN], *more]))
 
 
-def told(diagnostics: str, program: str, used: Used) -> list[str]:
+def mistyped(diagnostics: str, program: str, used: Used) -> InvalidParameterError:
+    """Return the error for what the type checker said, with the form of the call that is wrong."""
+    error, lines = wrong(_told(diagnostics, program, used)), program.splitlines()
+    said = re.findall(r"^\S+?:(\d+):\d+: error\S* (.*)$", diagnostics, re.MULTILINE)
+    for line, text in said:
+        for key, functions in used.functions.items():
+            calls = re.findall(rf"\b{key}\.(\w+)\s*\(", lines[int(line) - 1])
+            name = next((name for name in calls if f"`{name}`" in text and name in functions), "")
+            if name:
+                error.suggestion = f"Write {_form(key, name, used.stubs[key])}."
+                error.next = NextCall("find_tools", {"query": functions[name]})
+                return error
+    return error
+
+
+def _form(key: str, name: str, stub: str) -> str:
+    """Return how a function is called, `mail.count(element=..., of=...)`, and what is optional."""
+    [function] = (node for node in ast.parse(stub).body if getattr(node, "name", "") == name)
+    assert isinstance(function, ast.FunctionDef)
+    plain, named = function.args.args, function.args.kwonlyargs
+    defaults = dict(zip((row.arg for row in reversed(plain)), function.args.defaults, strict=False))
+    optional = [
+        *defaults,
+        *(row.arg for row, value in zip(named, function.args.kw_defaults, strict=True) if value),
+    ]
+    needed = [row.arg for row in (*plain, *named) if row.arg not in optional]
+    form = f"{key}.{name}({', '.join(f'{word}=...' for word in needed)})"
+    return f"{form}; optional: {', '.join(optional)}" if optional else form
+
+
+def _told(diagnostics: str, program: str, used: Used) -> list[str]:
     """Return what the type checker said, one line each, with the nearest name if one is meant."""
     found = re.findall(r"^\S+?:(\d+):\d+: error\[[a-z-]+\] (.*)$", diagnostics, re.MULTILINE)
     lines, known = program.splitlines(), _words("\n".join(used.stubs.values()))

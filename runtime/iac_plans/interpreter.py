@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from iac_base.distribution import pip_install
 from iac_base.errors import ErrorType, SetupError, ToolError
 from iac_base.text import clean
-from iac_plans.check import PRELUDE, Used, told, wrong
+from iac_plans.check import PRELUDE, Used, mistyped
 
 SECONDS: Final = 5.0
 """For reckoning, in all; what calls take is not counted."""
@@ -126,7 +126,7 @@ def interpret(
                     raise ToolError("EXECUTION_ERROR", "A plan cannot use await.")
             return plain(at.output)
         except sandbox.MontyTypingError as error:
-            raise wrong(told(error.display(), program, used)) from None
+            raise mistyped(error.display(), program, used) from None
         except sandbox.MontyError as error:
             raise _failure(sandbox, error, failed) from None
 

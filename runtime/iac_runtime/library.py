@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from iac_base.errors import SetupError
-from iac_runtime.tool import Level, spec_of
+from iac_runtime.tool import Level, spec_of, tool_prefix
 
 if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
@@ -90,7 +90,7 @@ class Session:
 
         module = sys.modules[function.__module__]
         key = module_tables(module).key
-        name = f"{key}_{function.__name__.rstrip('_')}"
+        name = f"{tool_prefix(key)}{function.__name__.rstrip('_')}"
         tool = find_tool(module, function.__name__, name)
         given = {key: taken(value, key) for key, value in arguments.items() if value is not None}
         return self._value(Call(tool.name, given), tool)

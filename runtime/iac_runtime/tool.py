@@ -15,6 +15,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Final,
+    Generic,
     Literal,
     NamedTuple,
     ParamSpec,
@@ -32,7 +33,9 @@ __all__ = [
     "DateTime",
     "Dispatch",
     "Element",
+    "Entity",
     "Enum",
+    "Intent",
     "Kind",
     "Level",
     "ListOf",
@@ -49,6 +52,7 @@ __all__ = [
     "objects",
     "spec_of",
     "tool",
+    "tool_prefix",
     "user_tools",
 ]
 
@@ -70,7 +74,7 @@ def at_most(level: Level, limit: Level) -> bool:
 
 
 Access = Literal["r", "w", "rw"]
-Kind = Literal["application", "addition"]
+Kind = Literal["application", "addition", "intents"]
 Op = Literal["command", "get", "set", "list", "count", "make"]
 """How a tool talks to the app: its own command, or one of the five object tools."""
 
@@ -85,9 +89,24 @@ if TYPE_CHECKING:
 
     DateOrText: TypeAlias = datetime | str
     """A date as it is given: of Python, or in ISO 8601."""
+
+    Name = TypeVar("Name", bound=str)
+
+    class EntityId(str, Generic[Name]):
+        """An entity of the class that `Name` names."""
+
+    Entity: TypeAlias = str | EntityId[Name]
+    """An entity of an App Intent, by its id or by a query that one alone matches."""
 else:
     # What only checkers ask is not loaded at a start.
     DateTime = DateOrText = str
+
+    class Entity(str):
+        """The same as a name that takes the name of a class."""
+
+        def __class_getitem__(cls, _name):
+            return str
+
 
 Enum: TypeAlias = tuple[tuple[str, str], ...]
 """Rows of (enumerator, four-character code)."""
@@ -153,6 +172,20 @@ class Param(NamedTuple):
     jxa: str = ""
 
 
+class Intent(NamedTuple):
+    """What is known of an App Intent beside its parameters.
+
+    `type` is its Swift type, `calls` what a call needs: plain values, an entity of the app, or a
+    value of a type that nobody knows. `opens` says that the app comes to the front. `proof` is how
+    far it was seen to work: declared only, imported as a shortcut, ran, or read back.
+    """
+
+    type: str = ""
+    calls: Literal["simple", "entity", "unsupported"] = "simple"
+    opens: bool = False
+    proof: Literal["declared", "imported", "ran", "read back"] = "declared"
+
+
 class Schema(NamedTuple):
     """The JSON schemas of a tool as JSON text: its arguments, and its structured answer if any.
 
@@ -175,6 +208,7 @@ class Spec(NamedTuple):
     result: str
     bind: Mapping[str, Any]
     example: Mapping[str, Any] = {}
+    intent: Intent | None = None
 
 
 class App(NamedTuple):
@@ -218,6 +252,7 @@ def tool(
     result: str = "",
     bind: Mapping[str, Any] = _NOTHING,
     example: Mapping[str, Any] = _NOTHING,
+    intent: Intent | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a function as a tool and return it unchanged.
 
@@ -232,11 +267,12 @@ def tool(
         bind: For a recipe: the arguments of `op` that are fixed; a value `"$name"` stands for
             the parameter `name`, and is left out where that one is.
         example: Arguments of a call.
+        intent: Of an App Intent, whose identifier is then the `event`.
     """
 
     def mark(function: Callable[P, R]) -> Callable[P, R]:
         name = jxa or function.__name__.rstrip("_")
-        spec = Spec(event, level, ceiling or level, params, op, name, result, bind, example)
+        spec = Spec(event, level, ceiling or level, params, op, name, result, bind, example, intent)
         setattr(function, _SPEC, spec)
         return function
 
@@ -247,6 +283,15 @@ def spec_of(function: Callable[..., Any]) -> Spec | None:
     """Return what `tool` said about `function`, or None for a function that is not a tool."""
     spec: Spec | None = getattr(function, _SPEC, None)
     return spec
+
+
+INTENTS: Final = "_intents"
+"""The end of the key of an app's intents, which stand beside its dictionary's module."""
+
+
+def tool_prefix(key: str) -> str:
+    """Return what the tools of an app's module begin with: `notes_intent_` for `notes_intents`."""
+    return f"{key[:-1] if key.endswith(INTENTS) else key}_"
 
 
 def objects(module: str) -> Callable[[str], Any]:

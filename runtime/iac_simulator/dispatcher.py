@@ -373,7 +373,7 @@ class Dispatcher:
         type_ = command.direct.type if command.direct else "any"
         direct = None if call.direct is None else direct_of(tables, call.direct, type_)
         verb = VERBS.get(command.event)
-        live = VerbCall(world, call.direct, call.named, self.now(), call.timeout)
+        live = VerbCall(world, call.direct, call.named, self.now(), call.timeout, self.worlds)
 
         def run() -> Any:
             if call.refused:

@@ -4,8 +4,11 @@ Facts are of Apple's dictionaries and guides and of users' accounts; which error
 inferred, to be confirmed on a Mac.
 """
 
+import copy
 import random
+import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -22,9 +25,10 @@ from iac_simulator.new_objects import (
     insert,
     nodes_of,
     object_at,
+    place_for,
 )
 from iac_simulator.scenario import InjectedFault
-from iac_simulator.values import UNDEFINED, notation, parse, stored
+from iac_simulator.values import UNDEFINED, AppReference, notation, parse, stored
 from iac_simulator.world import AppWorld, Data, WorldObject
 
 _MODIFIED: Final = ("modification date", "date modified", "stamp date")
@@ -83,6 +87,8 @@ def steps(call: VerbCall, event: str) -> tuple[bool, Any]:
     for row in _rows("step", world.tables):
         if row["event"] != event or not _fits(call, row):
             continue
+        if "make" in row:
+            return True, _made(call, row["make"], row["with"])
         nodes = nodes_of(world, call.direct) if row.get("on") == "direct" else [world.root]
         for node in nodes:
             if "advance" in row:
@@ -94,6 +100,25 @@ def steps(call: VerbCall, event: str) -> tuple[bool, Any]:
             world.data.setdefault("@kept", {})[row["keep"]] = stored(call.direct)
         return True, _value(call, row["answer"], row) if "answer" in row else UNDEFINED
     return False, UNDEFINED
+
+
+def _made(call: VerbCall, term: str, properties: Row) -> AppReference:
+    """Make an object out of another, and return the reference to it."""
+    world = call.world
+    [node, *_] = nodes_of(world, call.direct)
+    data: Data = _filled(properties, defaultdict(str, node.data))
+    identify(world, term, data)
+    return insert(world, place_for(world, term, None), term, data)
+
+
+def _filled(value: Any, known: Mapping[str, Any]) -> Any:
+    """Return a value of the table with the texts of an object filled in, a whole one as it is."""
+    if isinstance(value, dict):
+        return {key: _filled(part, known) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_filled(part, known) for part in value]
+    whole = re.fullmatch(r"\{(\w+)\}", value)
+    return copy.deepcopy(known[whole[1]]) if whole else value.format_map(known)
 
 
 def _fits(call: VerbCall, row: Row) -> bool:

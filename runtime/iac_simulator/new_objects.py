@@ -3,7 +3,8 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from iac_base.words import fold
 from iac_simulator.errors import EventRefusedError
@@ -11,15 +12,22 @@ from iac_simulator.follow import Found, Many, Value, follow, refer
 from iac_simulator.values import AppReference, Chain
 from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
 
+_WINDOWED: Final = ("docu", "cwin")
+"""Codes of the classes that an app keeps from front to back (NSApplication's orderedDocuments)."""
+
 
 class VerbCall(NamedTuple):
-    """A command on its way into a world; `now` is the moment for dates, ISO 8601 in UTC."""
+    """A command on its way into a world; `now` is the moment for dates, ISO 8601 in UTC.
+
+    `worlds` are all there are, by their keys: a saved file lies on the disk of another.
+    """
 
     world: AppWorld
     direct: Any
     named: Mapping[str, Any]
     now: str
     timeout: float | None = None
+    worlds: Mapping[str, AppWorld] = MappingProxyType({})
 
 
 class NewObjectPlace(NamedTuple):
@@ -40,8 +48,10 @@ def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> App
     if row is not None and row.plural != place.plural:
         data["@class"] = term
     items = place.owner.data.setdefault(place.plural, [])
-    index = 0 if place.first else len(items)
-    if place.beside is not None:
+    # What opens a window comes to the front, wherever it was asked for.
+    front = place.owner.data is world.data and row is not None and row.code in _WINDOWED
+    index = 0 if place.first or front else len(items)
+    if place.beside is not None and not front:
         index = next(i for i, one in enumerate(items) if one is place.beside) + (not place.first)
     items.insert(index, data)
     return world.reference(world.held_at(place.owner, place.plural, index).chain)

@@ -86,7 +86,11 @@ def answer_by_type(world: AppWorld, command: AppCommand, direct: Any, now: str) 
             return {"date": now}
         if reading == "file":
             return {"path": "/Users/me/Desktop"}
-        if term in world.tables.records or reading == "record":
+        if term in world.tables.records:
+            fields = world.tables.records[term].properties
+            values = ((row, default_value(world.tables, row.type)) for row in fields)
+            return {"record": {row.jxa: value for row, value in values if value is not None}}
+        if reading == "record":
             return {"record": {}}
         if enumerators(world.tables, term):
             return enumerators(world.tables, term)[0][0]

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from iac_runtime.tools.tables import APPLICATION
+from iac_simulator.disk import on_disk
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.follow import Found, Many, Value, answer, follow
 from iac_simulator.habits import allowed, followed, touched
@@ -34,7 +35,7 @@ from iac_simulator.values import (
     record_in,
     stored,
 )
-from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
+from iac_simulator.world import TEXT, AppWorld, Data, WorldObject, text_in
 
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
 
@@ -184,6 +185,12 @@ def _save(call: VerbCall) -> Any:
     for node in nodes_of(call.world, call.direct) if call.direct is not None else []:
         if isinstance(target, dict) and "path" in target:
             node.data["path"] = target["path"]
+            with contextlib.suppress(EventRefusedError):
+                # Where an app of the Mac that is simulated has a disk, the file lies there.
+                text = text_in(node.data) or text_in(node.data.get("text")) or ""
+                on_disk(
+                    call.worlds, {"does": "write", "path": target["path"], "to": text}, call.now
+                )
             node.data["name"] = PurePosixPath(target["path"]).name
         if "modified" in node.data:
             node.data["modified"] = False

@@ -48,6 +48,14 @@ def test_what_is_wrong_with_a_program_is_a_line_each(desk: Desk, program: str, s
     assert desk.simulator.events == []
 
 
+def test_a_call_of_the_wrong_form_is_shown_the_right_one(desk: Desk) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        desk.ask("run_plan", program='mail.count("message", "inbox")')
+    assert caught.value.suggestion == "Write mail.count(element=...); optional: of, where, timeout."
+    assert caught.value.next is not None
+    assert caught.value.next.arguments == {"query": "mail_count"}
+
+
 def test_reading_asks_nothing_and_gives_back_the_result_alone(desk: Desk) -> None:
     rows = 'mail.list("message", of="inbox", properties=["subject"])'
     subjects = desk.plan(f'[row["subject"] for row in {rows}][:1]')

@@ -161,3 +161,25 @@ def check(write: Write, *, meddled: bool) -> str:
     left = differs(before, world())
     assert not left or undone.outcome.state != "confirmed", (write, left)
     return f"undone, {undone.outcome.state}"
+
+
+@pytest.mark.parametrize("tool", ["mail_reply", "mail_forward", "mail_redirect"])
+def test_a_reply_is_a_draft_that_can_be_taken_back(tool: str) -> None:
+    tables = CATALOGUE.tables(CATALOGUE.apps["mail"])
+    gate = unguarded(CATALOGUE, Simulator([tables]))
+
+    def call(name: str, **arguments: Any) -> Done:
+        found = gate.call(Call(name, arguments))
+        assert isinstance(found, Done)
+        return found
+
+    def drafts() -> Any:
+        return call("mail_count", element="outgoing message").value
+
+    before = drafts()
+    made = call(tool, target="inbox.messages[0]")
+    assert made.outcome is not None
+    assert made.outcome.state == "confirmed"
+    assert drafts() == before + 1
+    call("undo_call")
+    assert drafts() == before

@@ -90,8 +90,9 @@ def test_move_and_duplicate(script: Script) -> None:
 
 def test_documents_open_save_and_close(script: Script) -> None:
     opened = D + "d.open([Path('/a/one.txt'), Path('/a/two.txt')]); d.documents.name()"
-    assert script.value(opened) == ["draft", "one.txt", "two.txt"]
-    saved = D + "const x = d.documents[0]; x.save({in: Path('/b/final.txt')});"
+    # The last one opened is in front, as in every app that has windows.
+    assert script.value(opened) == ["two.txt", "one.txt", "draft"]
+    saved = D + "const x = d.documents[2]; x.save({in: Path('/b/final.txt')});"
     assert script.value(saved + "[x.name(), x.path(), x.modified()]") == [
         "final.txt",
         "/b/final.txt",

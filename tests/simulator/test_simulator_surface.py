@@ -263,7 +263,7 @@ def test_event_modifiers_give_the_time_limit(script: Script, source: str) -> Non
         ("d.isOpen()", True),
         ("d.stamp()", "2026-03-02T09:30:00.000Z"),
         ("d.export().toString()", "/Users/me/Desktop"),
-        ("d.report()", {}),
+        ("d.report()", {"paperWidth": 0}),
         ("d.find('x')", []),
         ("d.publish(d.entries[0])", ""),
         ("d.refresh() === undefined", True),

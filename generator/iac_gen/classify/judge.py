@@ -20,11 +20,12 @@ from iac_gen.classify.codes import (
     shipped,
     table,
 )
+from iac_gen.classify.intents import by_intent
 from iac_gen.classify.judgement import Judgement, LevelVerdict, spoken
 from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
 from iac_gen.classify.structure import Trait, forced, given, has_objects, silent, traits
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
-from iac_gen.model import SdefClass, SdefCommand, SdefParameter, SdefProperty
+from iac_gen.model import IntentFacts, SdefClass, SdefCommand, SdefParameter, SdefProperty
 from iac_gen.resolve import Resolved
 
 _HERE: Final = tuple(
@@ -53,7 +54,11 @@ def judge_command(
     `floors` stand in for those that ship.
     """
     floors = floors or shipped()
-    evidence = _evidence(command, resolved, list(kinds))
+    listed = list(kinds)
+    if command.intent is not None:
+        # No floor and no event: its code is a name that anybody may give it.
+        return Judgement(tuple(_of_intent(command, command.intent, resolved, listed)))
+    evidence = _evidence(command, resolved, listed)
     return Judgement((*evidence, *known(floors.events.get(command.code))))
 
 
@@ -92,6 +97,16 @@ def _evidence(command: SdefCommand, resolved: Resolved, kinds: list[str]) -> Ite
     for group in command.access_groups:
         if (found := _GROUPS.get(group.rpartition(".")[2])) is not None:
             yield replace(found, source=f"access group {group}")
+
+
+def _of_intent(
+    command: SdefCommand, facts: IntentFacts, resolved: Resolved, kinds: list[str]
+) -> Iterator[LevelVerdict]:
+    yield from by_intent(command, facts, resolved, kinds)
+    verb = by_verb(phrase(command.name), given(command, resolved))
+    for found in spoken("words and types", _by_parameters(command, resolved, kinds, verb)):
+        if found.level != "SAFE":
+            yield found
 
 
 def _is_free(kind: str) -> bool:

@@ -5,12 +5,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 import click
 
 from iac_gen import discover, macos
 from iac_gen.discover import Discovered
+from iac_gen.intents.places import PLACES
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import Previous
 from iac_gen.quirks import known_apps, load_quirks
@@ -28,6 +29,9 @@ SHIPPED = click.option(
 TEMPLATES = click.option(
     "--templates", type=PATH, help="A folder of your own templates; see iac-gen templates."
 )
+INSTALLED: Final = "installed"
+"""Stands for the places of a Mac where App Intents metadata lies."""
+
 Find: TypeAlias = Callable[[Sequence[str]], Discovered]
 """Finds the dictionaries that the options name, of these apps or of all."""
 
@@ -64,17 +68,41 @@ def source_options(command: Callable[..., None]) -> Any:
     @click.option(
         "--search", multiple=True, type=PATH, help="Look for apps in this folder too (macOS)."
     )
+    @click.option(
+        "--intents",
+        multiple=True,
+        type=PATH,
+        help="App Intents: a file, an app, a folder of either, or `installed` (macOS).",
+    )
     @click.option("--bundled", is_flag=True, help="Use the snapshots that come with iac-gen.")
     @functools.wraps(command)
     def with_find(
-        dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool, **given: Any
+        dictionaries: Sequence[Path],
+        search: Sequence[Path],
+        intents: Sequence[Path],
+        bundled: bool,
+        **given: Any,
     ) -> None:
         def find(apps: Sequence[str] = ()) -> Discovered:
-            return discover.pick(_found(dictionaries, search, bundled), apps)
+            found = _intents(intents)
+            if not intents or dictionaries or search or bundled:
+                named = _found(dictionaries, search, bundled)
+                both = (*named.unscriptable, *found.unscriptable)
+                found = Discovered((*named.sources, *found.sources), both)
+            return discover.pick(found, apps)
 
         command(find=find, **given)
 
     return with_find
+
+
+def _intents(paths: Sequence[Path]) -> Discovered:
+    if not paths:
+        return Discovered(())
+    places = [one for path in paths for one in (PLACES if str(path) == INSTALLED else [path])]
+    wanted = [Path(one) for one in places]
+    # Of the Mac's own places not all are there.
+    return discover.from_intents(one for one in wanted if one.exists() or one in paths)
 
 
 def _found(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) -> Discovered:

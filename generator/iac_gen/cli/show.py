@@ -45,6 +45,7 @@ from iac_gen.verify import (
 )
 from iac_gen.why import why
 from iac_gen.write import alone, write
+from iac_runtime.tool import INTENTS
 
 
 @command()
@@ -67,7 +68,9 @@ def snapshot(
         source = replace(source, name=name or source.name, id=bundle_id or source.id)
         if facts:
             source = replace(source, dictionary=facts_only(source.dictionary))
-        files[f"{source.stem}.json"] = write_snapshot(source)
+        # An app has two sources, which may lie in one folder.
+        ending = INTENTS if source.kind == "intents" else ""
+        files[f"{source.stem}{ending}.json"] = write_snapshot(source)
     with alone(output, tools=False):
         for changed in write(output, files):
             click.echo(str(output / changed))
@@ -250,6 +253,9 @@ def verify_names(
             failed.append(outcome)
             continue
         key, names = outcome
+        if names.kind == "intents":
+            click.echo(f"{key}: intents have no JavaScript names")
+            continue
         try:
             rows = differences(names, reflect(names, asked, environment=simulated))
         except ReflectionError as error:

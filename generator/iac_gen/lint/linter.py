@@ -88,6 +88,12 @@ _CHECKS: Final = {
     check.__name__.replace("_", "-"): check
     for check in (*CODES, *NAMES, *TYPES, left_out, doubtful)
 }
+_OF_EVENTS: Final = {
+    *(check.__name__.replace("_", "-") for check in CODES),
+    "required-after-optional",
+    "unverified-name",
+}
+"""What speaks of codes, of an order of parameters, of names in JavaScript: intents have none."""
 RULES: Final[Mapping[str, LintRule]] = {
     name: LintRule(row["severity"], row.get("consequence", ""), _CHECKS.get(name) or _pass_on(row))
     for name, row in _TEXTS.items()
@@ -112,6 +118,7 @@ def lint(
             name, rule.severity, file, *hit[:3], consequence=hit.consequence or rule.consequence
         )
         for name, rule in rules.items()
+        if source.kind != "intents" or name not in _OF_EVENTS
         for hit in rule.check(facts)
     ]
     # A term that is declared twice is found twice where a rule looks at each declaration.

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError, UnknownToolError, nearest
+from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import Looks, check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
@@ -233,14 +233,14 @@ class Gate:
         catalogue = self.catalogue
         if catalogue is not None and name in OWN_TOOLS:
             return OWN_TOOLS[name]
-        row = catalogue.tools.get(name) if catalogue is not None else None
-        if catalogue is not None and row is not None:
+        if catalogue is not None and (row := catalogue.tools.get(name)) is not None:
             return catalogue.tool(row)
         added = self._added()
         if name in added:
             return added[name]
-        names = [*catalogue.tools, *OWN_TOOLS, *added] if catalogue is not None else []
-        raise UnknownToolError(name, nearest(name, names))
+        if catalogue is None:
+            raise UnknownToolError(name)
+        raise catalogue.unknown(name, [*catalogue.tools, *OWN_TOOLS, *added])
 
     def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""

@@ -114,6 +114,12 @@ def _tries(
         yield {key: value for key, value in {**given, **error.give}.items() if value is not None}
     for near in error.near:
         yield from _replaced(given, error.said, near)
+    if error.said in given:
+        # What has no such name may be meant for an argument that is missing.
+        rest = {key: value for key, value in given.items() if key != error.said}
+        for key in tool.input.get("required", ()):
+            if key not in given:
+                yield {**rest, key: given[error.said]}
     operation = tool.operation
     example = operation.spec.example if operation is not None else tool.example
     if tool.level == "SAFE" and not example.keys() <= given.keys():

@@ -203,8 +203,10 @@ def describing(kind: str, tables: Tables) -> tuple[str, ...]:
         if term in rows:
             return tuple(rows[term])
     known = [row for row in tables.properties(kind) if "r" in row.access and row.type in _PLAIN]
+    terms = [row.term for row in known]
+    # A font name says less than a name.
     named = (
-        next((row.term for row in known if row.term.split()[-1:] == [word]), "")
+        word if word in terms else next((one for one in terms if one.split()[-1:] == [word]), "")
         for word in _TELLING
     )
     return tuple(filter(None, named))[:_MOST]
@@ -237,11 +239,16 @@ def _described(target: Target, answers: list[Any]) -> Iterator[Shown]:
 
 
 def _words(kind: str, pairs: list[tuple[Any, Any]]) -> str:
-    """Return a description: class, the first value, then the others with their names."""
+    """Return a description: class, the text that it goes by, then the others with their names."""
     said = [(label, text) for label, value in pairs if (text := _text(value))]
     told = [_told_as(*pair) for pair in said if pair[0] != "id"] or said
-    words = [f"{label} {text}" if at else text for at, (label, text) in enumerate(told)]
-    return f"{kind} {', '.join(words)}".strip()
+    # A number alone is no name: what holds a size of 0.5 is not called so.
+    named = told[:1] if told and (told[0][1][:1] == '"' or told[0][0] in ("", "id")) else []
+    words = [
+        *(text for _, text in named),
+        *(f"{label} {text}" for label, text in told[len(named) :]),
+    ]
+    return f"{kind}{' ' if named else ', '}{', '.join(words)}".strip(" ,")
 
 
 def _told_as(label: Any, text: str) -> tuple[Any, str]:

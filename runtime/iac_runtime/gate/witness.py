@@ -137,7 +137,9 @@ class Witness:
 
     def _about(self, reference: str) -> str:
         effect = next(iter(self._facts.effects), None)
-        verb = SAYS[effect.verb] if effect is not None else "call"
+        # What is made to be sent is not sent yet.
+        deed = "create" if self._watch.deed == "make" else effect.verb if effect else "run"
+        verb = SAYS[deed]
         kind = self._watch.kind or (effect.kind if effect is not None else "")
         said = " ".join(filter(None, (verb, kind, reference)))
         terms = ", ".join(row.term for row in self._watch.wanted)

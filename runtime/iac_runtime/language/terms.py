@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-from iac_base.errors import InvalidParameterError, quoted
+from iac_base.errors import InvalidParameterError, nearest, quoted
 from iac_base.text import text_literal
 from iac_base.words import fold
 from iac_runtime.language.steps import Term
 from iac_runtime.tool import Class, Property
-from iac_runtime.tools.tables import Tables, holder_of, holders
+from iac_runtime.tools.tables import APPLICATION, Tables, holder_of, holders, route
 from iac_runtime.types import find_type, parse_type
 
 CLASS_PROPERTY = Property("class", "pcls", "class", "type", "r", "SAFE")
@@ -167,12 +167,19 @@ def unknown_name(
         return InvalidParameterError(
             f"{tables.key}: nothing follows{kind} so {quoted(name)} cannot."
         )
-    owner = " or ".join(classes[:3])
-    return InvalidParameterError(
-        f"{tables.key}: {quoted(name)} is not a {what} of {owner}.",
-        said=name,
-        known=_known_names(classes, tables, what),
-    )
+    owner, known = " or ".join(classes[:3]), _known_names(classes, tables, what)
+    message = f"{tables.key}: {quoted(name)} is not a {what} of {owner}."
+    elsewhere = "" if nearest(name, known) else _elsewhere(name, classes, tables)
+    return InvalidParameterError(message, elsewhere, said=name, known=known)
+
+
+def _elsewhere(name: str, classes: tuple[str, ...], tables: Tables) -> str:
+    """Return which class has a property of a name, one inside `classes` first; empty for none."""
+    for term in sorted(tables.classes, key=lambda term: not contains(classes, term, tables)):
+        place = route(tables, term) if field_named(tables.properties(term), name) else ""
+        if place and place != APPLICATION:
+            return f"{quoted(name)} is a property of {term}, such as {place}."
+    return ""
 
 
 def not_held(term: str, classes: tuple[str, ...], tables: Tables) -> InvalidParameterError:

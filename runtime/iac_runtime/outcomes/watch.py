@@ -245,6 +245,9 @@ class Watcher:
         things = self._direct(several=False)
         kind, ident = self._ident(things[0]) if things else ("", None)
         known = effect_of(event.code, event.app, kind, tables)
+        if "makes" in known:
+            made = Watch("make", known["makes"], ident=self._ident_of(known["makes"]))
+            return replace(made, around=Around((), self._new(made)))
         target = things[0].steps if things else ()
         watch = Watch("command", kind, target, ident, known=known)
         reader = AppReader(tables, strict=False)

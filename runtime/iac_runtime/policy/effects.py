@@ -45,6 +45,9 @@ VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 LOOKS: Final[frozenset[Verb]] = frozenset(("read", "view"))
 """The verbs that leave everything as it is."""
 
+_LOADING: Final = ("", "document", "tab", "window")
+"""Last words of the classes of what loads an address; "" where no object is named."""
+
 FlowKind: TypeAlias = Literal["host", "recipient", "file", "process"]
 
 OWN: Final = "iac"
@@ -90,6 +93,13 @@ class Effect(NamedTuple):
     files: tuple[str, ...] = ()
     event: str = ""
     given: tuple[tuple[str, str], ...] | None = None
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """Hosts of the pages that it opens: a tab loads the address it is given, a bookmark not."""
+        loads = self.verb == "open" or self.kind.rpartition(" ")[2] in _LOADING
+        opens = loads and self.verb in ("create", "change", "open")
+        return tuple(flow.to for flow in self.flow if opens and flow.kind == "host")
 
     @property
     def looks(self) -> bool:
@@ -330,7 +340,7 @@ def undo_of(facts: CallFacts, level: Level) -> Undo:
     `level` is what the call needs: what its arguments raised is not what its verb does usually.
     """
     table = _undo_table()
-    if any(flow.kind == "host" for effect in facts.effects for flow in effect.flow):
+    if any(effect.pages for effect in facts.effects):
         return Undo(False, table["never"]["host"])
     looked = [part.undo for part in facts.parts or (facts,)]
     if all(looked):

@@ -210,10 +210,10 @@ def deed(effect: Effect, found: Mapping[str, str] = {}, more: float = 0) -> str:
     """
     app, code = effect.name or effect.app, effect.event[:8]
     it = _object(effect, found.get(effect.reference, ""), more)
-    hosts = ", ".join(flow.to for flow in effect.flow if flow.kind == "host")
+    pages = ", ".join(effect.pages)
     phrase = _table("deeds").get(f"{code} {effect.app}") or _table("deeds").get(code)
-    if hosts and effect.verb in ("create", "change", "open"):
-        said = f"open a page of {hosts}" + (f" in {it}" if it else "")
+    if pages:
+        said = f"open a page of {pages}" + (f" in {it}" if it else "")
     elif phrase and (it or "{it}" not in phrase):
         said = phrase.format(it=it, app=app)
     else:

@@ -29,7 +29,7 @@ from iac_base.text import clean_text, escaped, hidden
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused, ToolImage
 from iac_runtime.gate.results import clean, structured
-from iac_runtime.policy.effects import Approver, Verdict
+from iac_runtime.policy.effects import Approver, Decision, Verdict
 from iac_runtime.policy.page import ask_page, page_at_hand
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
@@ -254,15 +254,15 @@ class CallMethod:
             from iac_runtime.serve.pages import ToolSearch
 
             read_only = self._gate.read_only
-            self._search = ToolSearch(self._catalogue, read_only=read_only, needs=self._needs)
+            self._search = ToolSearch(self._catalogue, read_only=read_only, decided=self._decided)
         return self._search.find(arguments)
 
-    def _needs(self, name: str, example: Mapping[str, Any]) -> Level | None:
-        """Return the level of a generated tool's example; planning others may look at a screen."""
+    def _decided(self, name: str, example: Mapping[str, Any]) -> Decision | None:
+        """Return what is done with a generated tool's example; others may look at a screen."""
         if name not in self._catalogue().tools:
             return None
         try:
-            return self._gate.judge(self._gate.plan(Call(name, example)), Requester())[1].level
+            return self._gate.judge(self._gate.plan(Call(name, example)), Requester())[1]
         except (ToolError, SetupError):
             return None
 

@@ -5,13 +5,12 @@ from typing import Any, Final
 
 from iac_base.errors import (
     ToolError,
-    UnknownToolError,
-    nearest,
     quoted,
 )
 from iac_base.text import clean_text
 from iac_runtime.gate.planning import bind
 from iac_runtime.language.compose import effective_level
+from iac_runtime.policy.effects import Decision
 from iac_runtime.search import Index, Page, SearchHit, page, tokens
 from iac_runtime.search.entries import IndexedApp, added_app, listing_entry
 from iac_runtime.search.index import LIMIT
@@ -37,8 +36,8 @@ class ToolSearch:
     Args:
         catalogue: Returns the tools as they are now.
         read_only: Leave out what can change something.
-        needs: Says the level that a call of a tool needs with all that raises it, None where it
-            cannot be told; without it the tables alone say.
+        decided: Says what would be done with a call of a tool, with all that raises its level,
+            None where it cannot be told; without it the tables alone say.
     """
 
     def __init__(
@@ -46,9 +45,9 @@ class ToolSearch:
         catalogue: Callable[[], Catalogue],
         *,
         read_only: bool,
-        needs: Callable[[str, Mapping[str, Any]], Level | None] | None = None,
+        decided: Callable[[str, Mapping[str, Any]], Decision | None] | None = None,
     ) -> None:
-        self._needs = needs or (lambda _name, _example: None)
+        self._decided = decided or (lambda _name, _example: None)
         self._catalogue = catalogue
         self._read_only = read_only
         self._made: tuple[Catalogue, Index] | None = None
@@ -106,8 +105,9 @@ class ToolSearch:
 
     def _row(self, page: Page, hit: SearchHit) -> dict[str, Any]:
         level, others = _needed(self._catalogue(), page)
-        if (raised := self._needs(page.tool, page.example)) not in (None, level):
-            level, others = raised, ""
+        decision = self._decided(page.tool, page.example)
+        if decision is not None and decision.level != level:
+            level, others = decision.level, ""
         most = page.ceiling if at_most(level, page.ceiling) else level
         reach = page.level if page.level == most else f"{page.level} to {most}"
         row = {
@@ -120,6 +120,8 @@ class ToolSearch:
         }
         if others:
             row["others"] = others
+        if decision is not None and decision.action == "deny" and not decision.requires_prompt:
+            row["refused"] = f"by {decision.source}"
         if hit.element:
             row["about"] = " ".join((hit.element, *hit.properties))
         return row
@@ -252,7 +254,7 @@ def any_page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
         return page(catalogue, tool)
     found = _written(name)
     if found is None:
-        raise UnknownToolError(name, nearest(name, known_names(catalogue)))
+        raise catalogue.unknown(name, known_names(catalogue))
     return Page(name, found.purpose, found.level, found.ceiling, found.input, found.example)
 
 

@@ -12,17 +12,17 @@ import importlib.util
 import json
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import SetupError, UnknownToolError, nearest, quoted
+from iac_base.errors import DeclaredToolError, SetupError, UnknownToolError, nearest, quoted
 from iac_base.files import read_bounded
 from iac_base.words import fold
-from iac_runtime.tool import Kind, Level, Schema, spec_of
+from iac_runtime.tool import Kind, Level, Schema, spec_of, tool_prefix
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation, Tables, tables_of
 
@@ -36,6 +36,8 @@ class ToolFolder(NamedTuple):
     apps: dict[str, dict[str, Any]]
     tools: dict[str, dict[str, Any]]
     hides: bool
+    declared: frozenset[str] = frozenset()
+    """Tools of App Intents: nobody has run one, so they are listed nowhere."""
 
 
 def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
@@ -51,17 +53,18 @@ def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
     for folder in folders:
         raw = _read(folder / "catalogue.json")
         try:
-            hides = bool(seen & raw["apps"].keys())
             if not all(map(str.isidentifier, raw["apps"])):
                 raise damaged(folder / "catalogue.json")
-            apps = {key: row for key, row in raw["apps"].items() if key not in seen}
-            tools = raw["tools"]
-            if hides:
+            fresh = {key: row for key, row in raw["apps"].items() if key not in seen}
+            apps = {key: row for key, row in fresh.items() if row.get("kind") != "intents"}
+            tools, intents = raw["tools"], fresh.keys() - apps.keys()
+            declared = frozenset(n for n, row in tools.items() if row["module"] in intents)
+            if hides := len(apps) < len(raw["apps"]):
                 tools = {name: row for name, row in tools.items() if row["module"] in apps}
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(folder / "catalogue.json") from error
-        seen |= apps.keys()
-        tool_folders.append(ToolFolder(folder, apps, tools, hides))
+        seen |= fresh.keys()
+        tool_folders.append(ToolFolder(folder, apps, tools, hides, declared))
     return tool_folders
 
 
@@ -154,8 +157,13 @@ class Catalogue:
         """
         row = self.tools.get(name)
         if row is None:
-            raise UnknownToolError(name, nearest(name, self.tools))
+            raise self.unknown(name, self.tools)
         return row
+
+    def unknown(self, name: str, known: Iterable[str]) -> UnknownToolError:
+        """Return the error for a name that no tool has which can be called; `known` are those."""
+        declared = any(name in one.declared for one in self.tool_folders)
+        return DeclaredToolError(name) if declared else UnknownToolError(name, nearest(name, known))
 
     def find_app(self, name: str) -> AppRow | None:
         """Return the app with this key, name or bundle id, in any case."""
@@ -242,6 +250,8 @@ def module_tables(module: ModuleType) -> Tables:
 def find_tool(module: ModuleType, function: str, name: str) -> Tool:
     """Return the tool that `function` of `module` is, called `name`."""
     tables = module_tables(module)
+    if tables.app.kind == "intents":
+        raise DeclaredToolError(name)
     written = getattr(module, function, None)
     spec = spec_of(written or str)
     schemas: Schema | None = getattr(module, "SCHEMAS", {}).get(function)
@@ -374,12 +384,12 @@ def _digests(folder: Path, _changed: int) -> dict[str, str]:
     rows, apps = found.get("tools"), found.get("apps", {})
     if not (isinstance(rows, dict) and isinstance(apps, dict)):
         return {}
-    keys = sorted(apps, key=len, reverse=True)
+    starts = {tool_prefix(key): key for key in sorted(apps, key=len, reverse=True)}
     built: dict[str, list[str]] = {}
     whose: dict[str, str] = {}
     for name, row in sorted(rows.items()):
         if isinstance(row, dict) and "digest" in row:
-            whose[name] = next((key for key in keys if name.startswith(f"{key}_")), name)
+            whose[name] = next((starts[one] for one in starts if name.startswith(one)), name)
             built.setdefault(whose[name], []).append(f"{name} {row['digest']}")
     import hashlib
 

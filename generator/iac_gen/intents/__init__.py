@@ -1,0 +1,1 @@
+"""App Intents: the second source of tools, read into the same dictionary."""
