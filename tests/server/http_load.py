@@ -209,6 +209,23 @@ async def burst(
         return list(made), time.monotonic() - began
 
 
+async def beside(url: str, tokens: Sequence[str]) -> list[CallMade]:
+    """Have all clients but one wait for the busy app, and return what the one got meanwhile."""
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+    async with httpx2.AsyncClient(limits=limits, timeout=120, trust_env=False) as http:
+        rows = [
+            LoadSession(http, url, token, f"beside-{at}", OTHERS) for at, token in enumerate(tokens)
+        ]
+        await asyncio.gather(*(row.open() for row in rows))
+        busy = [asyncio.create_task(row.call(at, "busy")) for row in rows[1:] for at in range(1, 9)]
+        await asyncio.sleep(1.0)
+        made = [await rows[0].call(at, "") for at in range(100, 140)]
+        for task in busy:
+            task.cancel()
+        await asyncio.gather(*busy, return_exceptions=True)
+        return made
+
+
 def recorded(data: Path) -> Counter[tuple[str, str]]:
     """Return how often each mark is in the audit, with each result."""
     entries = find(data / "state", Query(), 1_000_000)
@@ -255,26 +272,33 @@ def load(data: Path, sessions: int, calls: int, clients: int, *options: str) -> 
     second = asyncio.run(ended())
     server.start()
     third, _ = asyncio.run(burst(server.url, tokens, min(sessions, 20), min(calls, 100), "third"))
+    aside = asyncio.run(beside(server.url, tokens))
     assert server.end() == 0
     rows = recorded(data)
     each = Counter(mark for mark, _ in rows.elements())
-    answered = [row for row in (*warm_up, *made, *second, *third) if row.came != "lost"]
+    answered = [row for row in (*warm_up, *made, *second, *third, *aside) if row.came != "lost"]
     unrecorded = [row for row in answered if not rows[row.mark, row.came]]
-    quick = sorted(row.seconds for row in made if row.tool != BUSY and row.came == "done")
     return {
         "sessions": sessions,
         "calls": len(made),
         "seconds": round(seconds, 1),
         "came": dict(Counter(row.came for row in made)),
         "others": dict(Counter(row.came for row in made if row.tool != BUSY)),
-        "others_p50_p95": [round(quantiles(quick, n=20)[at], 1) for at in (9, 18)],
+        "others_p50_p95": _middle_and_most([row for row in made if row.tool != BUSY]),
         "cut_off": dict(Counter(row.came for row in second)),
         "after_restart": dict(Counter(row.came for row in third)),
+        "beside_busy": dict(Counter(row.came for row in aside)),
+        "beside_p50_p95": _middle_and_most(aside),
         "unrecorded": len(unrecorded),
         "twice": sum(count > 1 for count in each.values()),
         "chain": verified(data / "state").holds,
         "memory_mb": [round(size / 1e6) for size in (before, most, after)],
     }
+
+
+def _middle_and_most(made: Sequence[CallMade]) -> list[float]:
+    cuts = quantiles(sorted(row.seconds for row in made), n=20)
+    return [round(cuts[at], 2) for at in (9, 18)]
 
 
 if __name__ == "__main__":

@@ -278,7 +278,7 @@ class SessionEvents(EventStore):
         return None
 
 
-class Sessions(StreamableHTTPSessionManager):
+class HttpSessions(StreamableHTTPSessionManager):
     """The SDK's sessions, each with a store of its own."""
 
     @property

@@ -36,7 +36,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from iac_base.errors import SetupError, quoted
 from iac_base.logs import LOGGER, begin
 from iac_mcp.http.clients import SCOPES, LocalTokens, clients
-from iac_mcp.http.guard import Admission, Entrance, HttpLimits, Sessions
+from iac_mcp.http.guard import Admission, Entrance, HttpLimits, HttpSessions
 from iac_mcp.http.oauth import Issuer, open_verifier
 from iac_runtime.policy.file import load_policy
 from iac_runtime.serve.front import prepare
@@ -240,7 +240,7 @@ def make_app(
     security = TransportSecuritySettings(
         allowed_hosts=[*settings.hosts], allowed_origins=[*settings.origins]
     )
-    sessions = Sessions(
+    sessions = HttpSessions(
         server,
         security_settings=security,
         retry_interval=1_000,
