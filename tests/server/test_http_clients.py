@@ -14,6 +14,8 @@ from real_clients import ERAS, ask, facts_of
 from iac_mcp.http import clients
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.plans import Asks, Call
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import ALWAYS, DENY, ONCE
 from iac_runtime.serve.calling import caller
 from iac_runtime.serve.changes import LazyGate
@@ -79,6 +81,8 @@ def test_what_one_client_is_allowed_no_other_is(served: Served, era: str) -> Non
         assert refused.is_error
         assert facts_of(refused)["type"] == ("UNANSWERED" if other == "bob" else "REFUSED")
     # Nor a program of this user, whatever it calls itself.
+    program = Call(*MAKE, caller=Requester("http:ada", ("client",)))
+    assert isinstance(served.gate.call(program), Asks)
     local = caller(type("Peer", (), {"name": " HTTP:ada", "remote": None})())
     assert (local.client, local.holder) == ("local  HTTP:ada", "")
     entries = call(served, "ada", era, "audit_tail", {}).structured_content["calls"]

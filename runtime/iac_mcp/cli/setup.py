@@ -33,6 +33,7 @@ from iac_mcp.setup.findings import (
     warning,
 )
 from iac_mcp.setup.interpreter import examine, launch_arguments
+from iac_mcp.setup.service import agent_path
 from iac_mcp.setup.trial import try_launch
 from iac_runtime.execution.mac import permitted, responsible_name
 from iac_runtime.execution.streams import run_process
@@ -208,6 +209,8 @@ def remove_all(*, yes: bool) -> int:
         UsageError: Nobody can be asked.
         SetupError: A server is running.
     """
+    if agent_path().exists():
+        raise SetupError("The service is installed; remove it first: iac-mcp service uninstall")
     own = home_of(os.environ)
     running = [row.pid for row in server_processes() if row.home == own]
     if running:
