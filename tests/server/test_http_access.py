@@ -167,6 +167,10 @@ def test_a_revoked_token_ends_what_is_open(url: str, token: str) -> None:
 def test_what_one_client_takes_is_bounded(token: str) -> None:
     limits = HttpLimits(requests=2, sessions=2, idle=0.4)
     with over_http(echo(), limits=limits) as settings:
+        for _ in range(3):
+            # What a client ends gives its place back at once.
+            done = Wire(settings.url, token).open()
+            assert done.http.delete(done.url, headers=done._with({})).status_code == 200
         first, second = Wire(settings.url, token).open(), Wire(settings.url, token).open()
         refused = Wire(settings.url, token).post()
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")

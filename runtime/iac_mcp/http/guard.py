@@ -153,7 +153,7 @@ class Admission:
                 await self._app(
                     scope,
                     _in_time(receive, self._limits.body, opened.scope),
-                    self._noting(send, user),
+                    self._noting(send, user, session if entered else None, scope["method"]),
                 )
         finally:
             mine.discard(opened)
@@ -182,7 +182,7 @@ class Admission:
 
     def _enter(self, ident: str | None, user: AuthenticatedUser) -> _Session | None:
         session = self._sessions.get(ident or "")
-        if session is None or session.user.access_token.subject != user.access_token.subject:
+        if session is None or _who(session.user) != _who(user):
             return None
         session.open += 1
         return session
@@ -192,17 +192,24 @@ class Admission:
             session.open -= 1
             session.since = time.monotonic()
 
-    def _noting(self, send: Send, user: AuthenticatedUser) -> Send:
-        """Return what sends an answer, and notes a session that began."""
+    def _noting(self, send: Send, user: AuthenticatedUser, ident: str | None, how: str) -> Send:
+        """Return what sends an answer, and notes a session that began, or that is over."""
 
         async def noting(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] < 400:
-                ident = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
-                if ident is not None and ident not in self._sessions:
-                    self._sessions[ident] = _Session(user, since=time.monotonic())
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if ident is not None and (status == 404 or (how == "DELETE" and status < 400)):
+                    self._sessions.pop(ident, None)
+                begun = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
+                if ident is None and begun is not None and status < 400:
+                    self._sessions.setdefault(begun, _Session(user, since=time.monotonic()))
             await send(message)
 
         return noting
+
+
+def _who(user: AuthenticatedUser) -> object:
+    return user.access_token.claims, user.access_token.subject
 
 
 def _in_time(receive: Receive, seconds: float, ends: anyio.CancelScope) -> Receive:
