@@ -81,7 +81,7 @@ def test_what_one_client_is_allowed_no_other_is(served: Served, era: str) -> Non
         assert refused.is_error
         assert facts_of(refused)["type"] == ("UNANSWERED" if other == "bob" else "REFUSED")
     # Nor a program of this user, whatever it calls itself.
-    program = Call(*MAKE, caller=Requester("http:ada", ("client",)))
+    program = Call(*MAKE, caller=Requester("a program", ("client",)))
     assert isinstance(served.gate.call(program), Asks)
     local = caller(type("Peer", (), {"name": " HTTP:ada", "remote": None})())
     assert (local.client, local.holder) == ("local  HTTP:ada", "")

@@ -7,6 +7,7 @@ may be about to lock it.
 """
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -130,7 +131,7 @@ class Locks:
         share: Those for one app among them; all if left out.
     """
 
-    def __init__(self, folder: Path, running: int, waiting: int, share: int | None = None) -> None:
+    def __init__(self, folder: Path, running: int, waiting: int, share: float = math.inf) -> None:
         self._folder = folder
         self._ready = False
         self._slots = [folder / f"slot-{number}.lock" for number in range(running)]
@@ -139,7 +140,7 @@ class Locks:
         self._lock = threading.Lock()
         self._waiting: Counter[str] = Counter()
         self._most = waiting
-        self._share = waiting if share is None else share
+        self._share = share
 
     @contextlib.contextmanager
     def turn(self, app: str, deadline: float, cancel: Cancellation) -> Iterator[None]:
