@@ -119,7 +119,7 @@ def _unknown(command: click.Command, words: list[str]) -> str:
             return rest[0]
         words.remove(rest[0])
         command = inner
-    own, _, passed = " ".join(words).partition(" -- ")
+    own, _, passed = f" {' '.join(words)}".partition(" -- ")
     if passed and command.name == "install":
         return _unknown(mcp, ["serve", *passed.split()])
     options = [word.partition("=")[0] for word in own.split() if re.match(r"--[a-z]", word)]

@@ -4,13 +4,16 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from iac_base.errors import SetupError
 from iac_base.text import escaped
 
 LOGGER: Final = "iac"
 """The logger that every module of ours is below."""
+
+KEPT: Final = 3
+"""Old files of a log that are kept."""
 
 _FORM: Final = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 
@@ -29,12 +32,14 @@ class _Errors(logging.Handler):
         sys.stderr.write(f"{self.format(record)}\n")
 
 
-def begin(*, verbose: bool = False, file: str | Path | None = None) -> None:
+def begin(*, verbose: bool = False, file: str | Path | None = None, most: int = 0) -> None:
     """Begin to log; a second call replaces the first.
 
     Args:
         verbose: Say on standard error all that there is to say, else warnings and errors.
         file: Append everything to this file too; it is made readable to its owner alone.
+        most: Bytes after which the file is begun anew, `KEPT` old ones beside it; 0 for never,
+            where several programs write to it.
 
     Raises:
         SetupError: The file cannot be written.
@@ -42,7 +47,7 @@ def begin(*, verbose: bool = False, file: str | Path | None = None) -> None:
     handlers: list[logging.Handler] = [_Errors()]
     handlers[0].setLevel(logging.DEBUG if verbose else logging.WARNING)
     if file is not None:
-        handlers.append(_file(Path(file).expanduser()))
+        handlers.append(_file(Path(file).expanduser(), most))
     logger = logging.getLogger(LOGGER)
     for old in [*logger.handlers]:
         logger.removeHandler(old)
@@ -53,11 +58,18 @@ def begin(*, verbose: bool = False, file: str | Path | None = None) -> None:
     logger.setLevel(min(handler.level for handler in handlers))
 
 
-def _file(path: Path) -> logging.Handler:
+def _file(path: Path, most: int) -> logging.Handler:
+    # Heavy, and most programs log to no file.
+    from logging.handlers import RotatingFileHandler
+
+    class Private(RotatingFileHandler):
+        def _open(self) -> Any:
+            # However often it is begun anew: its owner alone can read it.
+            handle = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            return os.fdopen(handle, "a", encoding=self.encoding)
+
     try:
-        # Made first, because the handler would make it readable to everyone.
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-        handler = logging.FileHandler(path, encoding="utf-8")
+        handler = Private(path, maxBytes=most, backupCount=KEPT, encoding="utf-8")
     except OSError as error:
         raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
     handler.setLevel(logging.DEBUG)

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from collections.abc import Mapping
 
 
 def main() -> int:
@@ -21,14 +22,24 @@ def main() -> int:
     return run()
 
 
+def start_server(raw: Mapping[str, object]) -> int:
+    """Serve on standard input and output, or over HTTP. Raises SetupError."""
+    if raw.get("http"):
+        from iac_mcp.http.serve import start as start_http
+
+        return start_http(raw)
+    from iac_runtime.serve.front import start
+
+    return start(raw)
+
+
 def _serve(raw: dict[str, object]) -> int:
     # Imports leave nothing to collect, and would be looked through a dozen times for it.
     gc.set_threshold(20_000, 20, 20)
     from iac_base.errors import IacError
-    from iac_runtime.serve.front import start
 
     try:
-        return start(raw)
+        return start_server(raw)
     except IacError as error:
         sys.stderr.write(f"iac-mcp: {error}\n")
         return 2

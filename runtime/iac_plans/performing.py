@@ -156,7 +156,7 @@ def _planned(
                 judged = [gate.judge(made.plan, call.caller)[1] for made in found.calls]
                 level = highest(decision.level for decision in judged)
                 value |= {"effects": table(parts), "level": level}
-            return short_enough(ToolResult(value), context.limit, facts.effects)
+            return short_enough(ToolResult(value), context.limit, facts.effects, call.caller.holder)
 
         return Plan(tool, facts, perform)
     run = _Run(tool, call, gate, program, used, moments, digest, found)

@@ -1,4 +1,4 @@
-"""Run the official conformance suite against our front: `nox -s conformance`.
+"""Run the official conformance suite on our front and over HTTP: `nox -s conformance`.
 
     python tests/conformance/run.py
 
@@ -9,6 +9,8 @@ that `test_node_clients.py` starts. Without npm one line says so, and the status
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -55,26 +57,51 @@ def main() -> int:
             continue
         program = str(folder / "node_modules" / npm.CONFORMANCE / "dist" / "index.js")
         for options in suite.runs:
-            print(f"== {suite.release} {' '.join(options[:2])}", flush=True)
-            status |= run(node, program, options)
+            for over, serving in SERVED.items():
+                print(f"== {suite.release} {' '.join(options[:2])}, {over}", flush=True)
+                with serving() as url:
+                    status |= run(node, program, url, options)
     return status
 
 
-def run(node: str, program: str, options: tuple[str, ...]) -> int:
-    """Run the suite once, on processes of its own; print what it found."""
+@contextmanager
+def over_stdio() -> Iterator[str]:
+    """Give the address of a bridge to servers on pipes."""
     server, children = bridge.serve(0, [sys.executable, str(HERE / "fixture_server.py")])
-    url = f"http://127.0.0.1:{server.server_address[1]}/mcp"
     try:
-        done = subprocess.run(
-            [node, program, "server", "--url", url, *options],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
     finally:
         server.shutdown()
         server.server_close()
         children.close()
+
+
+@contextmanager
+def over_http() -> Iterator[str]:
+    """Give the address of a server as `iac-mcp serve --http` serves."""
+    command = [sys.executable, str(HERE / "fixture_http.py")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.stdin.close()
+
+
+SERVED: Final = {"stdio": over_stdio, "HTTP": over_http}
+
+
+def run(node: str, program: str, url: str, options: tuple[str, ...]) -> int:
+    """Run the suite once against a server; print what it found."""
+    done = subprocess.run(
+        [node, program, "server", "--url", url, *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     # The scenarios' own talk is long; what follows the summary is what was found.
     said = done.stdout.rpartition("=== SUMMARY ===")[2]
     print(said.strip() if done.returncode == 0 else done.stdout + done.stderr, flush=True)

@@ -247,7 +247,7 @@ def test_who_gets_no_turn_is_told_that_nothing_was_sent(osascript: Scripted) -> 
 
         waiting = Cancellation()
         second = pool.submit(executor.execute, hanging, app="D", command="t", cancel=waiting)
-        assert until(lambda: executor._locks is not None and executor._locks._waiting == 1)
+        assert until(lambda: executor._locks is not None and executor._locks._waiting.total() == 1)
         error = fails(executor, "answer")
         assert (error.type, error.message) == ("BUSY", "Too many calls are waiting.")
         assert isinstance(ask(executor, "answer", app="com.example.Other").value, int)

@@ -14,7 +14,7 @@ from scripted import until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError
-from iac_runtime.execution.locks import Locks, NoTurnError, Turnstile
+from iac_runtime.execution.locks import KEPT, Locks, NoTurnError, Turnstile
 
 
 def locks(folder: Path, running: int = 4, waiting: int = 64) -> Locks:
@@ -67,7 +67,7 @@ def test_a_full_queue_answers_at_once(tmp_path: Path) -> None:
     with held(turns, "a"), ThreadPoolExecutor(2) as pool:
         cancel = Cancellation()
         waiting = [pool.submit(_turn, turns, "a", cancel) for _ in range(2)]
-        assert until(lambda: turns._waiting == 2)
+        assert until(lambda: turns._waiting.total() == 2)
         assert refused(turns, "a", 1000).full
         # Who need not wait is not turned away.
         with held(turns, "b"):
@@ -89,7 +89,7 @@ def test_a_cancelled_wait_for_another_process_ends_at_once(tmp_path: Path) -> No
     cancel = Cancellation()
     with held(other, "a"), ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(_turn, turns, "a", cancel)
-        assert until(lambda: turns._waiting == 1)
+        assert until(lambda: turns._waiting.total() == 1)
         cancel.cancel()
         assert waiting.result(20) == "no turn"
 
@@ -163,3 +163,25 @@ def test_a_lock_file_that_is_a_trap_is_refused(tmp_path: Path) -> None:
     (tmp_path / "open").chmod(0o755)
     with pytest.raises(SetupError, match="chmod 700"), held(Locks(tmp_path / "open", 4, 4), "a"):
         pass
+
+
+def test_a_busy_app_leaves_places_for_the_others(tmp_path: Path) -> None:
+    turns, cancel = locks(tmp_path, waiting=2), Cancellation()
+    with held(turns, "a"), held(turns, "b"), ThreadPoolExecutor() as pool:
+        waiting = [pool.submit(_turn, turns, "a", cancel) for _ in range(2)]
+        assert until(lambda: turns._waiting.total() == 2)
+        assert refused(turns, "a", 1000).full
+        waiting += [pool.submit(_turn, turns, "b", cancel) for _ in range(KEPT)]
+        assert until(lambda: turns._waiting.total() == 2 + KEPT)
+        assert refused(turns, "b", 1000).full
+        with held(turns, "c"):
+            pass
+        cancel.cancel()
+        assert {future.result() for future in waiting} == {"no turn"}
+    few, cancel = Locks(tmp_path / "few", 4, 64, share=1), Cancellation()
+    with held(few, "a"), ThreadPoolExecutor() as pool:
+        one = pool.submit(_turn, few, "a", cancel)
+        assert until(lambda: few._waiting.total() == 1)
+        assert refused(few, "a", 1000).full
+        cancel.cancel()
+        assert one.result() == "no turn"

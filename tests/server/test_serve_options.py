@@ -1,15 +1,12 @@
 """The quick reading of the options of serve takes what is beyond doubt."""
 
-from pathlib import PurePath
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.serve import front
-from iac_runtime.serve.options import SERVE_OPTIONS, Option, read_quickly
-from iac_runtime.serve.wire import claim
+from iac_runtime.serve.options import SERVE_OPTIONS, read_quickly
 
 
 @pytest.mark.parametrize(
@@ -23,6 +20,7 @@ from iac_runtime.serve.wire import claim
         ("--simulate world.toml", {"simulate": "world.toml"}),
         ("--simulate=world.toml", {"simulate": "world.toml"}),
         ("--expose=a=b", {"expose": "a=b"}),
+        ("--http --port 0", {"http": True, "port": "0"}),
         ("--help", None),
         ("--expose", None),
         ("--expose all --expose mail", None),
@@ -43,10 +41,3 @@ FLAGS = st.sampled_from([option.flag for option in SERVE_OPTIONS] + ["--x", "x",
 def test_it_never_fails_and_knows_only_the_table(arguments: list[str]) -> None:
     found = read_quickly(arguments)
     assert found is None or found.keys() <= {option.name for option in SERVE_OPTIONS}
-
-
-def test_an_option_may_name_another_transport(monkeypatch: pytest.MonkeyPatch) -> None:
-    socket = Option("--socket", "value", "Serve on a socket.", "PATH", opens="pathlib:PurePath")
-    monkeypatch.setattr(front, "SERVE_OPTIONS", (*SERVE_OPTIONS, socket))
-    assert front._transport({"socket": "/a/b"})() == PurePath("/a/b")
-    assert front._transport({}) is claim

@@ -34,7 +34,7 @@ from iac_mcp.setup.interpreter import Interpreter, examine, launch_arguments
 from iac_mcp.setup.trial import try_launch
 from iac_runtime.serve.options import SERVE_OPTIONS, read_quickly
 
-_PATHS: Final = ("--tools", "--policy", "--log-file", "--simulate")
+_PATHS: Final = ("--tools", "--policy", "--log-file", "--simulate", "--cert", "--key")
 """Options of `serve` whose value is a path: a client starts the server in a folder of its own."""
 
 _LONGEST_NAME: Final = 17
@@ -68,7 +68,7 @@ def install(
     env = dict(found.env)
     if os.environ.get("IAC_DATA"):
         env["IAC_DATA"] = str(Path(os.environ["IAC_DATA"]).absolute())
-    launch = Launch(found.path, launch_arguments(_checked(options)), env)
+    launch = Launch(found.path, launch_arguments(checked_options(options)), env)
     if only_print:
         click.echo(snippet(chosen, name, entry(chosen, launch)))
         click.echo(f"\nPaste it into {path}. {chosen.then}", err=True)
@@ -108,7 +108,7 @@ def _only_one() -> Client:
     )
 
 
-def _checked(options: Sequence[str]) -> tuple[str, ...]:
+def checked_options(options: Sequence[str]) -> tuple[str, ...]:
     """Return options of `serve` with absolute paths; wrong ones would show in the client only."""
     if options and read_quickly(list(options)) is None:
         known = " ".join(option.flag for option in SERVE_OPTIONS)

@@ -55,6 +55,7 @@ _LATER: Final = {
     "audit": "audit",
     "patterns": "iac_applescript.cli_patterns",
     "bundle": "install",
+    "clients": "http",
     "doctor": "doctor",
     "install": "install",
     "intents": "intents",
@@ -62,6 +63,7 @@ _LATER: Final = {
     "plans": "plans",
     "policy": "policy",
     "probe": "probe",
+    "service": "http",
     "setup": "setup",
     "status": "doctor",
     "uninstall": "install",
@@ -108,7 +110,7 @@ def cli(verbose: bool, log_file: str | None) -> None:
 @cli.command()
 @options(SERVE_OPTIONS)
 def serve(**raw: Any) -> int:
-    """Serve the tools over MCP on standard input and output.
+    """Serve the tools over MCP on standard input and output, or over HTTP.
 
     \b
     Examples:
@@ -116,10 +118,11 @@ def serve(**raw: Any) -> int:
       iac-mcp serve --pin notes,finder     and the tools of these apps beside them
       iac-mcp serve --expose 'mail_*'      the tools of Mail alone
       iac-mcp serve --simulate             with simulated apps, on any machine
+      iac-mcp serve --http                 on 127.0.0.1, to clients with tokens
     """
-    from iac_runtime.serve.front import start
+    from iac_mcp.entry import start_server
 
-    return start(raw)
+    return start_server(raw)
 
 
 @cli.command()

@@ -32,6 +32,7 @@ from iac_mcp.setup.findings import (
     warning,
 )
 from iac_mcp.setup.interpreter import examine, launch_arguments, run_generator
+from iac_mcp.setup.service import agent_path
 from iac_mcp.setup.trial import try_launch
 from iac_runtime.execution.mac import permitted, responsible_name
 from iac_runtime.tools.catalogue import Catalogue
@@ -204,6 +205,8 @@ def remove_all(*, yes: bool) -> int:
         UsageError: Nobody can be asked.
         SetupError: A server is running.
     """
+    if agent_path().exists():
+        raise SetupError("The service is installed; remove it first: iac-mcp service uninstall")
     own = home_of(os.environ)
     running = [row.pid for row in server_processes() if row.home == own]
     if running:

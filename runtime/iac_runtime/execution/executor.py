@@ -271,7 +271,8 @@ class Executor:
         with self._lock:
             if self._locks is None:
                 folder = (self._state or open_state()) / "locks"
-                self._locks = Locks(folder, self._limits.running, self._limits.waiting)
+                limits = self._limits
+                self._locks = Locks(folder, limits.running, limits.waiting, limits.share)
             return self._locks
 
     def _attempts(self, event: Event, call: SentCall, cancel: Cancellation) -> AppAnswer:

@@ -7,10 +7,11 @@ may be about to lock it.
 """
 
 import contextlib
+import math
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ from iac_base.files import private_folder, try_lock
 
 DEFAULT_TIMEOUT: Final = 30.0
 """Seconds. Below the 60 after which some clients give up on a call."""
+
+WAITING: Final = 64
+"""Calls that may wait for their turn."""
 
 _LONGEST: Final = 120
 """Characters of a file name; longer bundle ids are told apart by a digest."""
@@ -46,7 +50,8 @@ class ExecutionLimits:
         calls: After which a worker is replaced: JXA's loop has no pool that frees its objects.
         kept: Workers that wait for work; the one unused for longest goes first.
         running: Calls at once, those of this user's other servers included.
-        waiting: Calls that may wait for their turn, in one executor.
+        waiting: Calls that may wait for their turn, in one executor; `KEPT` more for each app.
+        share: Of these, calls of one app.
         answer: Bytes of one answer.
     """
 
@@ -58,8 +63,13 @@ class ExecutionLimits:
     calls: int = 500
     kept: int = 8
     running: int = 4
-    waiting: int = 64
+    waiting: int = WAITING
+    share: int = WAITING
     answer: int = 64 * 1024 * 1024
+
+
+KEPT: Final = 4
+"""Calls of an app that may wait whatever waits for others: a busy app never shuts others out."""
 
 
 class Turnstile:
@@ -118,17 +128,19 @@ class Locks:
         folder: Where the lock files lie; made, private to the user, on first need.
         running: Calls at once over all processes that use the folder.
         waiting: Calls of this process that may wait.
+        share: Those for one app among them; all if left out.
     """
 
-    def __init__(self, folder: Path, running: int, waiting: int) -> None:
+    def __init__(self, folder: Path, running: int, waiting: int, share: float = math.inf) -> None:
         self._folder = folder
         self._ready = False
         self._slots = [folder / f"slot-{number}.lock" for number in range(running)]
         self._slot_line = Turnstile(running)
         self._app_lines: dict[str, Turnstile] = {}
         self._lock = threading.Lock()
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
         self._most = waiting
+        self._share = share
 
     @contextlib.contextmanager
     def turn(self, app: str, deadline: float, cancel: Cancellation) -> Iterator[None]:
@@ -143,7 +155,7 @@ class Locks:
             SetupError: The lock files cannot be made.
         """
         with contextlib.ExitStack() as held:
-            with self._place() as full:
+            with self._place(app.casefold()) as full:
                 until = 0.0 if full else deadline
                 got = (
                     self._enter(held, self._line(app), until, cancel)
@@ -156,16 +168,21 @@ class Locks:
             yield
 
     @contextlib.contextmanager
-    def _place(self) -> Iterator[bool]:
+    def _place(self, app: str) -> Iterator[bool]:
         """Take a place among those who wait; True if there is none, so that one must not."""
         with self._lock:
-            self._waiting += 1
-            full = self._waiting > self._most
+            others = self._waiting.total() - self._waiting[app]
+            self._waiting[app] += 1
+            kept = KEPT if others else 0
+            over = self._waiting.total() > self._most and self._waiting[app] > kept
+            full = over or self._waiting[app] > self._share
         try:
             yield full
         finally:
             with self._lock:
-                self._waiting -= 1
+                self._waiting[app] -= 1
+                if not self._waiting[app]:
+                    del self._waiting[app]
 
     def _line(self, app: str) -> Turnstile:
         with self._lock:

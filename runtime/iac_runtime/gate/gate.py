@@ -23,15 +23,7 @@ from iac_runtime.gate.batch import Looks, check_room, plan_all, run_all
 from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
 from iac_runtime.gate.mending import mend, mend_sent
 from iac_runtime.gate.planning import plan_operation, short_enough
-from iac_runtime.gate.plans import (
-    Answer,
-    Asks,
-    Call,
-    Done,
-    Plan,
-    ToolContext,
-    ToolResult,
-)
+from iac_runtime.gate.plans import Answer, Asks, Call, Done, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import asked_raw, done, other_door, refused
 from iac_runtime.policy.effects import Approver, CallFacts, Decision
 from iac_runtime.policy.permissions import (
@@ -283,7 +275,8 @@ class Gate:
         kind: Kind = "dangerous" if dangerous else "read" if plan.facts.looks else "write"
         places = max(sum(not effect.anywhere for effect in effects), 1)
         try:
-            return wait_turn(self._limiter, kind, places, cancel, patient=patient)
+            mine = self._limiter.of(plan.facts.holder)
+            return wait_turn(mine, kind, places, cancel, patient=patient)
         except ToolError as error:
             error.app, error.command = plan.facts.app[1], plan.tool.name
             raise
@@ -311,7 +304,8 @@ class Gate:
             return self._perform(part, said, waited, stages, cancel)
 
         every = (plan.carry or run_all)(plan, decision, run)
-        return done(plan, short_enough(every, self.context.limit, plan.facts.effects), decision)
+        every = short_enough(every, self.context.limit, plan.facts.effects, plan.facts.holder)
+        return done(plan, every, decision)
 
     def _perform(
         self,

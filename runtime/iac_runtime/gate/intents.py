@@ -69,7 +69,7 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
         result = ToolResult(_value(text, operation.spec.result))
         result = result if call.raw else shown(result)
         limit = None if call.whole else context.limit
-        result = short_enough(result, limit, facts.effects)
+        result = short_enough(result, limit, facts.effects, call.caller.holder)
         return result._replace(outcome=None if facts.looks else _UNSEEN)
 
     return Plan(tool, facts, perform)

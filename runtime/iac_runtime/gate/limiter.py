@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -85,6 +86,7 @@ class Limiter:
         state: The state folder, or None to keep no window over restarts.
         limits: The windows.
         clock: Seconds on a clock that is never set and is the same for all processes.
+        holder: Whose windows these are (`CallFacts.holder`).
     """
 
     def __init__(
@@ -92,14 +94,26 @@ class Limiter:
         state: Path | None = None,
         limits: Limits = DEFAULT,
         clock: Callable[[], float] = time.monotonic,
+        holder: str = "",
     ) -> None:
         self._state = state
+        self._file = f"limits-{sha256(holder.encode()).hexdigest()[:16]}.json" if holder else _FILE
+        self._others: dict[str, Limiter] = {}
         self._limits = limits
         self._clock = clock
         self._lock = threading.Lock()
         self._reads: list[float] = []
         self._writes: list[float] = []
         self._dangerous: list[float] = []
+
+    def of(self, holder: str) -> "Limiter":
+        """Return the windows of a client that a token proved; those of all others are these."""
+        if not holder:
+            return self
+        with self._lock:
+            if holder not in self._others:
+                self._others[holder] = Limiter(self._state, self._limits, self._clock, holder)
+            return self._others[holder]
 
     @property
     def room(self) -> int:
@@ -139,7 +153,7 @@ class Limiter:
         if self._state is None:
             yield times
             return
-        path = self._state / _FILE
+        path = self._state / self._file
         try:
             # A reader sees the old file or the new one; the lock is on another.
             with locked(path.with_suffix(".lock")):

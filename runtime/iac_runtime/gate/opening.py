@@ -13,7 +13,7 @@ from iac_base.distribution import pip_install
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.locks import DEFAULT_TIMEOUT
+from iac_runtime.execution.locks import DEFAULT_TIMEOUT, WAITING, ExecutionLimits
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, window
@@ -138,6 +138,7 @@ class GateOptions(NamedTuple):
         launch: Apps that a read may start, by key, name or bundle id.
         policy: The policy file, if not the user's own.
         server: What this server is called, for rules of the policy.
+        waiting: Calls that may wait for their turn, and those of one app among them.
     """
 
     tools: Sequence[Path] = ()
@@ -150,6 +151,7 @@ class GateOptions(NamedTuple):
     rate_limit: float | None = None
     blocklist: Sequence[str] = ()
     server: str = ""
+    waiting: tuple[int, int] = (WAITING, WAITING)
 
     @property
     def flags(self) -> Flags:
@@ -182,6 +184,7 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
         rate_limit=_number("--rate-limit", raw.get("rate_limit")),
         blocklist=raw.get("blocklist") or (),
         server=raw.get("server") or "",
+        waiting=raw.get("waiting") or (WAITING, WAITING),
     )
 
 
@@ -216,11 +219,13 @@ def open_gate(options: GateOptions) -> Gate:
     permissions = open_permissions(options.flags, options.policy, home=home, identify=identify)
     kinds = _observed() if os.environ.get(COLLECTOR) else (Gate, Executor)
     make_gate, make_executor = kinds
-    executor = make_executor(timeout=options.timeout)
+    waiting, share = options.waiting
+    limits = ExecutionLimits(waiting=waiting, share=share)
+    executor = make_executor(timeout=options.timeout, limits=limits)
     world: Simulation | None = None
     if options.simulate is not None:
         world = simulation(catalogue, Path(options.simulate) if options.simulate else None)
-        executor = make_executor(world, timeout=options.timeout)
+        executor = make_executor(world, timeout=options.timeout, limits=limits)
     gate = make_gate(
         catalogue,
         executor,

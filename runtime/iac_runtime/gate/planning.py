@@ -114,7 +114,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             if event.op == "list" and (length := _over(event.target)):
                 every = _list_over(sent, length, execute, operation)
                 every = every if call.raw else shown(every)
-                return short_enough(every, context.limit, facts.effects)
+                return short_enough(every, context.limit, facts.effects, call.caller.holder)
             try:
                 answer = execute(sent)
             except ToolError as error:
@@ -128,7 +128,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             raise look_again(error, event, operation) from None
         found = plain_result(answer, event, operation)
         found = found if call.raw else shown(found)
-        found = short_enough(found, limit, facts.effects)
+        found = short_enough(found, limit, facts.effects, call.caller.holder)
         outcome = witness.done(answer) if witness else missing(found, answer, paged=paged)
         return found._replace(outcome=outcome)
 
@@ -302,7 +302,7 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
     from iac_runtime.gate.stored import load, part_of
 
-    kept = load(call.arguments["result"])
+    kept = load(call.arguments["result"], call.caller.holder)
 
     def perform(_cancel: Cancellation | None) -> ToolResult:
         limit = context.limit or RESULT_LIMIT
@@ -327,7 +327,7 @@ def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
         except FileNotFoundError:
             # The first call begins it, a moment later.
             return ToolResult({"calls": []})
-        found = find(state, Query(without=tool.name), _TAIL)
+        found = find(state, Query(without=tool.name, client=call.caller.holder), _TAIL)
         rows = [json.dumps(entry.facts()) for entry in found]
         while rows and sum(map(len, rows)) > (context.limit or RESULT_LIMIT):
             del rows[0]
@@ -361,14 +361,16 @@ def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
     return {"apps": [rows[key] for key in sorted(rows)], **here}
 
 
-def short_enough(found: ToolResult, limit: int | None, effects: tuple[Effect, ...]) -> ToolResult:
-    """Return a result that is short enough; of a longer one the rest is kept."""
+def short_enough(
+    found: ToolResult, limit: int | None, effects: tuple[Effect, ...], holder: str
+) -> ToolResult:
+    """Return a result that is short enough; of a longer one the rest is kept for its holder."""
     if limit is None or len(json.dumps(found.value, ensure_ascii=False)) <= limit:
         return found
     # Needed by results that are too large, and by no other.
     from iac_runtime.gate.stored import shorten
 
-    value, cut = shorten(found.value, limit, effects)
+    value, cut = shorten(found.value, limit, effects, holder)
     if not cut:
         return found
     return found._replace(value=value, notes=(*found.notes, cut), whole=found.value)

@@ -240,6 +240,11 @@ class Asks:
 Answer: TypeAlias = Done | Refused | Asks
 
 
+def requester_of(facts: CallFacts) -> Requester:
+    """Return who made a call, for another that belongs to it and that nobody is asked about."""
+    return Requester(facts.client, vouched=facts.vouched, holder=facts.holder, most=facts.most)
+
+
 def asking(
     run: Callable[[Call], Answer],
     call: Call,

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from iac_base.errors import IacError, ToolError, quoted
 from iac_base.text import clean
-from iac_runtime.gate.plans import ToolContext
+from iac_runtime.gate.plans import ToolContext, requester_of
 from iac_runtime.language.raw import sent_as
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Column, Event
@@ -29,7 +29,6 @@ from iac_runtime.language.text import steps_text
 from iac_runtime.policy.call_view import view_of, words_of
 from iac_runtime.policy.dataflow import secret_property
 from iac_runtime.policy.effects import CallFacts, Shown
-from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 
 SECONDS: Final = 0.3
@@ -100,7 +99,7 @@ def seen(facts: CallFacts, event: Event, operation: Operation, context: ToolCont
         return Look(())
     parts = tuple(read for target in targets for read in target.reads)
     looks = Event(event.app, event.kind, "each", "", parts=parts, writes=False, may_launch=False)
-    caller = Requester(facts.client, vouched=facts.vouched)
+    caller = requester_of(facts)
     asks = permissions.of(permissions.request(CallFacts("get"), looks, "SAFE", operation), caller)
     why, app = _NOT_ALLOWED, tables.app.name
     if not asks.secrets and permissions.judge(asks).action == "allow":

@@ -34,11 +34,15 @@ _EARLIER: Final = "it was kept by an earlier version"
 
 
 class KeptResult(NamedTuple):
-    """A result, and what it came from: app, name, kind, reference and doubt of each effect."""
+    """A result, and what it came from: app, name, kind, reference and doubt of each effect.
+
+    `holder` is the client that alone may read on in it (`CallFacts.holder`).
+    """
 
     unit: Unit
     whole: list[Any] | str
     sources: Sequence[Sequence[str]] = (("", "", "", "", _EARLIER),)
+    holder: str = ""
 
     @property
     def reads(self) -> tuple[Effect, ...]:
@@ -49,7 +53,9 @@ class KeptResult(NamedTuple):
         )
 
 
-def shorten(value: Any, limit: int, effects: Iterable[Effect] = ()) -> tuple[Any, str]:
+def shorten(
+    value: Any, limit: int, effects: Iterable[Effect] = (), holder: str = ""
+) -> tuple[Any, str]:
     """Return what of `value` fits into `limit` characters of JSON, and a note on the rest.
 
     What does not fit is kept, with the apps of the effects that it came from; the note says how
@@ -58,7 +64,7 @@ def shorten(value: Any, limit: int, effects: Iterable[Effect] = ()) -> tuple[Any
     if _size(value) <= limit:
         return value, ""
     rows = ((row.app, row.name, row.kind, row.reference, row.doubt) for row in effects)
-    kept = KeptResult(*_whole(value, limit), list(dict.fromkeys(rows)))
+    kept = KeptResult(*_whole(value, limit), list(dict.fromkeys(rows)), holder)
     total = len(kept.whole)
     if kept.unit == "characters of JSON":
         shown, start = _outline(value, limit), 0
@@ -181,16 +187,19 @@ def _make_room(folder: Path, needed: int) -> None:
         held -= size
 
 
-def load(ident: str) -> KeptResult:
-    """Return the kept result of an id. Raises as `read_on`."""
+def load(ident: str, holder: str = "") -> KeptResult:
+    """Return the kept result of an id; another holder's is not there. Raises as `read_on`."""
     path = _folder() / f"{ident}.json"
     try:
         if not _ID.match(ident) or time.time() - path.lstat().st_mtime > MAX_AGE:
             raise _gone(ident)
         raw = json.loads(path.read_text("utf-8", "surrogatepass"))
-        return KeptResult(**raw)
+        kept = KeptResult(**raw)
     except (OSError, ValueError, TypeError) as error:
         raise _gone(ident) from error
+    if kept.holder != holder:
+        raise _gone(ident)
+    return kept
 
 
 def _gone(ident: str) -> ToolError:

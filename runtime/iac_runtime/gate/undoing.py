@@ -17,7 +17,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError, quoted
 from iac_runtime.gate.batch import Looks, plan_several
 from iac_runtime.gate.planning import plan_operation
-from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
+from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult, requester_of
 from iac_runtime.language.columns import named_columns
 from iac_runtime.language.raw import sent_as
 from iac_runtime.language.reader import AppReader
@@ -28,7 +28,6 @@ from iac_runtime.outcomes.history import History, KeptCall, Selection
 from iac_runtime.outcomes.inverse import InverseCall, Left, tool_named
 from iac_runtime.outcomes.outcome import Outcome, is_gone, of_values, record_of, shown
 from iac_runtime.policy.effects import OWN, CallFacts, Effect, Shown
-from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation, Tables
@@ -55,7 +54,7 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
         ToolError: There is nothing to take back, or it cannot be.
         SetupError: The history cannot be read.
     """
-    rows, point = _chosen(call.arguments, context)
+    rows, point = _chosen(call.arguments, call.caller.holder, context)
     plans: list[Plan] = []
     passed: list[str] = []
     seen: set[str] = set()
@@ -89,7 +88,9 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
     return replace(plan_several(plans, context.kept(Looks)), tool=tool, notes=tuple(passed))
 
 
-def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCall], str]:
+def _chosen(
+    given: Mapping[str, Any], holder: str, context: ToolContext
+) -> tuple[list[KeptCall], str]:
     """Return the calls that arguments mean, the newest first, and the restore point if any.
 
     Raises:
@@ -102,10 +103,10 @@ def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCa
         given.get("last", 0),
         _moment(given["since"]) if "since" in given else 0.0,
         None,
-        str(given.get("client", "")),
+        holder or str(given.get("client", "")),
     )
     if point:
-        known = history.points()
+        known = _points(history, holder)
         if point not in known:
             names = ", ".join(known) or "none"
             raise InvalidParameterError(
@@ -127,6 +128,17 @@ def _chosen(given: Mapping[str, Any], context: ToolContext) -> tuple[list[KeptCa
             "history lists the calls, which are kept for a week.",
         )
     return rows, point
+
+
+def _owned(holder: str, point: str) -> str:
+    return f"{holder}/{point}" if holder else point
+
+
+def _points(history: History, holder: str) -> dict[str, int]:
+    """Return the restore points by name; a client that a token proved has its own alone."""
+    mine = _owned(holder, "")
+    found = history.points().items()
+    return {name.removeprefix(mine): at for name, at in found if name.startswith(mine)}
 
 
 def _moment(text: str) -> float:
@@ -212,7 +224,7 @@ def _tool(name: str, context: ToolContext) -> Tool:
 
 def _may_read(facts: CallFacts, event: Event, operation: Operation, context: ToolContext) -> bool:
     permissions = context.permissions
-    caller = Requester(facts.client, vouched=facts.vouched)
+    caller = requester_of(facts)
     asks = permissions.of(permissions.request(CallFacts("get"), event, "SAFE", operation), caller)
     return not asks.secrets and permissions.judge(asks).action == "allow"
 
@@ -275,7 +287,7 @@ def plan_outcome(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """
     history = context.kept(open_history)
     row = next(
-        iter(history.find(Selection(call.arguments["call"]))),
+        iter(history.find(Selection(call.arguments["call"], client=call.caller.holder))),
         None,
     )
     if row is None:
@@ -362,12 +374,13 @@ def plan_history(tool: Tool, call: Call, context: ToolContext) -> Plan:
     def perform(_cancel: Cancellation | None) -> ToolResult:
         history = context.kept(open_history)
         given = call.arguments
-        wanted = Selection(given.get("call", 0), given.get("last", _ROWS))
+        holder = call.caller.holder
+        wanted = Selection(given.get("call", 0), given.get("last", _ROWS), client=holder)
         rows = [row.facts() for row in history.find(wanted)]
         if not given.get("call"):
             # A copy is long; it is shown where its call is asked for.
             rows = [{**row, "copy": "kept"} if "copy" in row else row for row in rows]
-        points = history.points()
+        points = _points(history, holder)
         return ToolResult({"calls": rows, **({"points": points} if points else {})})
 
     read = Effect("read", OWN, kind="history")
@@ -379,7 +392,7 @@ def plan_restore_point(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
     def perform(_cancel: Cancellation | None) -> ToolResult:
         name = call.arguments["name"]
-        last = context.kept(open_history).name_point(name)
+        last = context.kept(open_history).name_point(_owned(call.caller.holder, name))
         at = time.strftime("%Y-%m-%dT%H:%M:%S")
         return ToolResult({"point": name, "at": at, "after_call": last})
 

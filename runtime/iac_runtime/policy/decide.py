@@ -3,6 +3,7 @@
 In this order, and the first that speaks has the word:
 
     secrets, our own files, devices, protected places   refused, whoever allowed what
+    more than the token of a client covers              refused
     read-only, the blocklist                            refused for what can change something; of
                                                         read-only, starting an app alone is asked
     the user's own level, then escalation               the level that counts from here on
@@ -66,6 +67,7 @@ def decide(
     judged = _judge(facts, (*policy.rules, *registered))
     decision = (
         _forbidden(facts, judged)
+        or _beyond_token(facts, judged)
         or _read_only(judged, settings)
         or _blocklist(facts, judged, policy, settings)
         or _ruled(facts, judged, policy, settings, remembered)
@@ -156,6 +158,17 @@ def _forbidden(facts: CallFacts, judged: _Judged) -> Decision | None:
         if row.to == "deny":
             return _deny(judged, f"rule {row.rule}", "", final)
     return None
+
+
+BEYOND_SCOPE: Final = "insufficient_scope"
+"""What refuses a call that needs more than a client's token covers, in the word of RFC 6750."""
+
+
+def _beyond_token(facts: CallFacts, judged: _Judged) -> Decision | None:
+    if at_most(judged.level, facts.most):
+        return None
+    reason = f"The token of {escaped(facts.holder)} covers calls up to {facts.most}."
+    return _deny(judged, BEYOND_SCOPE, reason, "The user can give it a token with a wider scope.")
 
 
 def _only_reads(settings: PolicySettings) -> tuple[str, str] | None:

@@ -198,6 +198,9 @@ class CallFacts:
         secrets: Properties that hold a secret and would be read.
         digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
+        holder: The client that a token proved, which alone has what is given to it (approvals,
+            kept results, limits); empty for the programs of this user.
+        most: The highest level that its token covers.
         server: By which server it came, as that was named when it was started; or an empty text.
         ways: How a person can be asked, in order; none where nobody can.
         story: What was asked about it so far.
@@ -226,6 +229,8 @@ class CallFacts:
     secrets: tuple[str, ...] = ()
     digest: str = ""
     client: str = ""
+    holder: str = ""
+    most: Level = "DANGEROUS"
     server: str = ""
     ways: tuple[Approver, ...] = ()
     story: Story = Story()  # noqa: RUF009 (it is immutable)
@@ -374,6 +379,7 @@ def call_digest(facts: CallFacts) -> str:
         "app": facts.app[0],
         "arguments": facts.arguments,
         "code": facts.event.code if facts.event else "",
+        **({"holder": facts.holder} if facts.holder else {}),
         "line": "" if facts.event else facts.line,
         "lock": facts.digest,
         **({"parts": [call_digest(part) for part in facts.parts]} if facts.parts else {}),

@@ -348,6 +348,17 @@ _BLOCKLIST: Final[Keys] = {
     "add": ("blocklist_add", _Reader.bundles),
     "remove": ("blocklist_remove", _Reader.removed),
 }
+_HTTP: Final[Keys] = {
+    "url": ("url", _Reader.sentence),
+    "issuer": ("issuer", _Reader.sentence),
+    "jwks": ("jwks", _Reader.sentence),
+    "introspection": ("introspection", _Reader.sentence),
+    "introspection_client": ("introspection_client", _Reader.sentence),
+    "introspection_secret_file": ("introspection_secret_file", _Reader.sentence),
+    "origins": ("origins", _Reader.texts),
+    "proxies": ("proxies", _Reader.texts),
+    "clients_ask": ("clients_ask", _Reader.switch),
+}
 _KEYS: Final[Keys] = {
     "allow": ("allow", _Reader.matches),
     "approvers": ("approvers", _Reader.approvers),
@@ -356,6 +367,7 @@ _KEYS: Final[Keys] = {
     "confirm": ("confirm", _Reader.on),
     "deny": ("deny", _Reader.matches),
     "folders": ("folders", _Reader.section),
+    "http": ("http", lambda reader, *where: tuple(reader.table(*where, _HTTP).items())),
     "launch": ("launch", _Reader.bundles),
     "limits": ("", _Reader.limits),
     "never": ("never", _Reader.never),

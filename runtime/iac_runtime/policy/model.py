@@ -129,6 +129,7 @@ class Policy:
         confirm: Whether what a write did is read back.
         undo: Whether what is needed to take it back is kept.
         blocklist_add, blocklist_remove: Changes to the list of apps that nothing writes to.
+        http: What `[http]` says to `iac-mcp serve --http`, by key.
         path: The file, for messages; empty where there is none.
         lines: Top-level key -> line, to say where a value comes from.
     """
@@ -153,6 +154,7 @@ class Policy:
     undo: bool = True
     blocklist_add: tuple[str, ...] = ()
     blocklist_remove: tuple[str, ...] = ()
+    http: tuple[tuple[str, Any], ...] = ()
     path: str = ""
     lines: tuple[tuple[str, int], ...] = ()
 

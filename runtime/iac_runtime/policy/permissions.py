@@ -87,12 +87,15 @@ class Requester(NamedTuple):
         ways: The ways of asking that there are, in the order in which they are tried.
         vouched: For calls that the person who runs them wrote himself (the library, `--allow`).
         unable: The ways that there could be, and are not.
+        holder, most: As in `CallFacts`.
     """
 
     client: str = ""
     ways: tuple[Approver, ...] = ()
     vouched: Level | None = None
     unable: tuple[Approver, ...] = ()
+    holder: str = ""
+    most: Level = "DANGEROUS"
 
 
 class PendingApproval(NamedTuple):
@@ -137,7 +140,7 @@ class Permissions:
         self._now = now
         self._make_store = store
         self._store: ApprovalStore | None = None
-        self._granted: set[str] = set()
+        self._granted: set[tuple[str, str]] = set()
 
     @property
     def store(self) -> "ApprovalStore":
@@ -193,6 +196,8 @@ class Permissions:
         return replace(
             facts,
             client=caller.client,
+            holder=caller.holder,
+            most=caller.most,
             server=self.settings.server,
             ways=tuple(way for way in caller.ways if way in approvers),
             story=Story(asked=tuple(lacking)),
@@ -222,7 +227,7 @@ class Permissions:
                     return replace(itself, level=found.level)
             return found
         known = facts, self.policy, self.settings, tuple(REGISTERED)
-        granted = _GRANTED if facts.memory and facts.memory in self._granted else ""
+        granted = _GRANTED if (facts.holder, facts.memory) in self._granted else ""
         decision = decide(*known, granted)
         if granted or not decision.offers_always:
             return decision
@@ -299,7 +304,7 @@ class Permissions:
         if verdict == "always" and said.always and decision.offers_always:
             remember(self.store, facts)
         if facts.memory:
-            self._granted.add(facts.memory)
+            self._granted.add((facts.holder, facts.memory))
         source = f"the user, asked by {facts.client or 'iac'}"
         return facts, replace(decision, action="allow", source=source)
 

@@ -29,8 +29,11 @@ class ApprovalScope(NamedTuple):
         return set(self.keys) <= set(keys)
 
 
-def scope_of(effects: Sequence[Effect]) -> ApprovalScope | None:
-    """Return what an "always" for a call would cover; None where that cannot be told."""
+def scope_of(effects: Sequence[Effect], holder: str = "") -> ApprovalScope | None:
+    """Return what an "always" for a call would cover; None where that cannot be told.
+
+    What is given to a holder (`CallFacts.holder`) covers calls of that holder alone.
+    """
     acting = [effect for effect in effects if not (effect.looks and effect.level == "SAFE")]
     if not acting or any(effect.looks or effect.given is None for effect in acting):
         return None
@@ -39,7 +42,8 @@ def scope_of(effects: Sequence[Effect]) -> ApprovalScope | None:
     says = "; ".join(dict.fromkeys([*known, *doubts]))
     if not known or len(says) > LONGEST:
         return None
-    return ApprovalScope(tuple(sorted({_key(effect) for effect in acting})), says)
+    mine = f"{holder} " if holder else ""
+    return ApprovalScope(tuple(sorted({mine + _key(effect) for effect in acting})), says)
 
 
 def _key(effect: Effect) -> str:

@@ -33,6 +33,7 @@ from iac_runtime.serve.plain import is_elicited
 if TYPE_CHECKING:
     from iac_runtime.policy.effects import Verdict
     from iac_runtime.serve.calling import Method
+    from iac_runtime.serve.deadline import RemoteClient
 
 THREADS: Final = 80
 """Requests at work at once: all calls that the executor lets run or wait (4 and 64), and some that
@@ -210,6 +211,7 @@ class _Request:
         self.id = id_
         self.name, self.modern, self.declared = sender.name, sender.modern, sender.declared
         self.views = sender.views
+        self.remote: RemoteClient | None = None
         self.cancel = Cancellation()
         self.unwanted = self.closed = False
 

@@ -44,7 +44,7 @@ from iac_runtime.policy.question import (
     read_answer,
     read_responses,
 )
-from iac_runtime.serve.deadline import PATIENCE, Deadline, Peer
+from iac_runtime.serve.deadline import PATIENCE, PROVEN, Deadline, Peer
 from iac_runtime.serve.messages import INVALID_PARAMS, ProtocolError
 from iac_runtime.serve.status import StatusFile
 from iac_runtime.tool import Level
@@ -70,11 +70,20 @@ def requester(peer: Peer) -> Requester:
     able: dict[Approver, bool] = {"client": peer.declared, "dialog": dialog_at_hand()}
     if page_at_hand():
         able["page"] = True
-    return Requester(
-        peer.name,
-        tuple(way for way, is_able in able.items() if is_able),
+    return caller(peer)._replace(
+        ways=tuple(way for way, is_able in able.items() if is_able),
         unable=tuple(way for way, is_able in able.items() if not is_able),
     )
+
+
+def caller(peer: Peer) -> Requester:
+    """Return who sent a request where nobody can be asked about it."""
+    if peer.remote is not None:
+        holder = peer.remote.holder
+        return Requester(holder, holder=holder, most=peer.remote.most)
+    # Rules of a policy name clients that a token proved: no other may call itself so.
+    claims = peer.name.strip().casefold().startswith(PROVEN)
+    return Requester(f"local {peer.name}" if claims else peer.name)
 
 
 def outcome_result(outcome: Done | Refused) -> Result:
@@ -207,7 +216,7 @@ class CallMethod:
         self._status = status
         self._patience = patience
         self._named: set[str] = set()
-        self._waiting: dict[str, tuple[float, Question]] = {}
+        self._waiting: dict[str, tuple[float, str, Question]] = {}
 
     def __call__(self, params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
         """Return the result of tools/call; one that fails says of what.
@@ -216,7 +225,8 @@ class CallMethod:
             ProtocolError: There is no such tool.
         """
         status = self._status
-        if status is not None and peer.name and peer.name not in self._named:
+        named = status is not None and peer.name and peer.remote is None
+        if status is not None and named and peer.name not in self._named:
             self._named.add(peer.name)
             status.update(client=clean_text(peer.name, 100))
         result = self._answer(params, peer, cancel)
@@ -267,7 +277,7 @@ class CallMethod:
                 outcome = replace(outcome, next=by_door(outcome.next, params["name"], call.tool))
             if not isinstance(outcome, Asks):
                 return outcome_result(outcome)
-            self._waiting[outcome.token] = (time.monotonic(), outcome.question)
+            self._waiting[outcome.token] = time.monotonic(), call.caller.holder, outcome.question
             if outcome.way == "client" and peer.modern:
                 return input_required(outcome.question, outcome.token)
             try:
@@ -279,13 +289,13 @@ class CallMethod:
                 raise ToolError("USER_CANCELLED", "The call was cancelled.", command=call.tool)
             call = call._replace(token=outcome.token, verdict=said)
 
-    def questions(self) -> list[Question]:
-        """Return the questions that a person was asked and has not answered yet."""
+    def questions(self, holder: str) -> list[Question]:
+        """Return the questions of a client (`Requester.holder`) that wait for a person."""
         now = time.monotonic()
-        for token, (since, _) in list(self._waiting.items()):
+        for token, (since, _, _) in list(self._waiting.items()):
             if now - since > LIFETIME:
                 self._waiting.pop(token, None)
-        return [question for _, question in list(self._waiting.values())]
+        return [row for _, whose, row in list(self._waiting.values()) if whose == holder]
 
     def _find(self, arguments: Mapping[str, Any]) -> Any:
         if self._search is None:

@@ -122,11 +122,14 @@ class LazyGate:
                 self._methods = methods_of(self._gate, self.lines, self._status_file, patience)
             return self._methods
 
-    def server(self, identity: "ServerIdentity", patience: float) -> Any:
-        """Return the SDK's server of the methods. Raises as they do."""
-        from iac_runtime.serve.handlers import build_server
+    def server(
+        self, identity: "ServerIdentity", patience: float, threads: int | None = None
+    ) -> Any:
+        """Return the SDK's server of the methods, for so many at once. Raises as they do."""
+        from iac_runtime.serve.handlers import THREADS, build_server
 
-        return build_server(self.methods(patience), self.lines, identity, self.changes)
+        methods, most = self.methods(patience), threads or THREADS
+        return build_server(methods, self.lines, identity, self.changes, most)
 
     def look(self) -> bool:
         """Take over tools that were built anew, and say whether any were.

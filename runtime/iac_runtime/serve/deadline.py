@@ -9,13 +9,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.results import MOST_SECONDS
 from iac_runtime.policy.effects import Verdict
+from iac_runtime.tool import Level
 
 EVERY: Final = 3.0
 """Seconds between two reports."""
@@ -27,6 +28,23 @@ PATIENCE: Final = 54.0
 """Seconds for a call: 60, less what ending a process that resists takes, and a little."""
 
 
+class RemoteClient(NamedTuple):
+    """A client that a token proved.
+
+    Attributes:
+        holder, most: As `CallFacts` has them; the holder begins with one of `PROVEN`.
+        asks: Whether it may put questions to a person itself.
+    """
+
+    holder: str
+    most: Level
+    asks: bool = True
+
+
+PROVEN: Final = ("http:", "oauth:")
+"""How the names of clients begin that a token proved; no other is called so."""
+
+
 class Peer(Protocol):
     """The client of one request.
 
@@ -35,12 +53,14 @@ class Peer(Protocol):
         modern: Whether it speaks the version without a handshake.
         declared: Whether it said that it can ask a person.
         views: Whether it shows views beside results.
+        remote: What its token proved; None for a program of this user.
     """
 
     name: str
     modern: bool
     declared: bool
     views: bool
+    remote: "RemoteClient | None"
 
     def report(self, seconds: float, said: str) -> None:
         """Tell how long the request has run; without a token of the client's, nothing."""

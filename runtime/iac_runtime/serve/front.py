@@ -11,11 +11,10 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iac_base.errors import IacError, SetupError
 from iac_base.files import config_file
@@ -23,10 +22,10 @@ from iac_runtime.serve.answering import Answering
 from iac_runtime.serve.changes import BuildWatch, LazyGate
 from iac_runtime.serve.listing import SEARCH, Choice, Listings
 from iac_runtime.serve.messages import ServerIdentity
-from iac_runtime.serve.options import SERVE_OPTIONS
+from iac_runtime.serve.options import HTTP_OPTIONS
 from iac_runtime.serve.routing import Router
 from iac_runtime.serve.sdk import Sessions
-from iac_runtime.serve.wire import Connection, claim
+from iac_runtime.serve.wire import claim
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.version import VERSION
 
@@ -76,7 +75,6 @@ def serve(
     others: Mapping[str, Callable[[], list[bytes]]] = {},
     methods: Callable[[], Mapping[str, Any]] | None = None,
     hear: Callable[[Callable[[], None]], object] = lambda _tell: None,
-    connect: Callable[[], Connection] = claim,
 ) -> None:
     """Serve until the client closes its end, or TERM or INT arrives; over within a second.
 
@@ -89,9 +87,8 @@ def serve(
         others: Returns the finished entries of other listings, by method.
         methods: Opens what answers the requests that lead behind the listings without the SDK.
         hear: Is given what to call, in any thread, when the lists are others.
-        connect: Begins the connection to the client.
     """
-    wire = connect()
+    wire = claim()
     sessions = Sessions(build, wire.write, options)
     answering = Answering(methods, identity, wire.write) if methods is not None else None
     router = Router(identity, lines, sessions, wire.write, others, answering)
@@ -138,11 +135,26 @@ def identity(surface: str = "", instructions: str = INSTRUCTIONS) -> ServerIdent
     return ServerIdentity("iac", VERSION, instructions + today + PLANS * plans, CAPABILITIES)
 
 
-def start(raw: Mapping[str, Any]) -> int:
-    """Serve until the client goes; `raw` are the options by name, as texts.
+class Prepared(NamedTuple):
+    """What a server serves, whatever it serves on; `patience` are the seconds for a call."""
+
+    identity: ServerIdentity
+    lines: Listings
+    gate: LazyGate
+    patience: float
+
+    def watch(self) -> BuildWatch:
+        """Begin to look for tools that are built anew."""
+        watch = BuildWatch(self.gate.look, self.gate.changes)
+        watch.start()
+        return watch
+
+
+def prepare(raw: Mapping[str, Any]) -> Prepared:
+    """Return what is served; `raw` are the options by name, as texts.
 
     Raises:
-        SetupError: An option, a folder or the policy is not right; nothing was served.
+        SetupError: An option, a folder or the policy is not right.
     """
     if raw.get("verbose") or raw.get("log_file"):
         from iac_base.logs import begin
@@ -159,14 +171,22 @@ def start(raw: Mapping[str, Any]) -> int:
     # What is wrong with the folders or the choice is said before a client waits.
     lines()
     said = identity(lines.surface, lines.spoken_of(INSTRUCTIONS))
-    gate = LazyGate(lines, partial(_open, raw), opened)
-    watch = BuildWatch(gate.look, gate.changes)
-    watch.start()
+    return Prepared(said, lines, LazyGate(lines, partial(_open, raw), opened), _patience(raw))
+
+
+def start(raw: Mapping[str, Any]) -> int:
+    """Serve until the client goes. Raises as `prepare`; nothing was served then."""
+    for option in HTTP_OPTIONS:
+        if raw.get(option.name):
+            raise SetupError(f"{option.flag} goes with --http.")
+    ready = prepare(raw)
+    lines, gate = ready.lines, ready.gate
+    watch = ready.watch()
     try:
         serve(
-            said,
+            ready.identity,
             lines,
-            lambda: gate.server(said, _patience(raw)),
+            lambda: gate.server(ready.identity, ready.patience),
             gate.close,
             notifications,
             others={
@@ -174,9 +194,8 @@ def start(raw: Mapping[str, Any]) -> int:
                 "resources/list": lines.resources,
                 "resources/templates/list": lines.templates,
             },
-            methods=lambda: gate.methods(_patience(raw)).by_name(),
+            methods=lambda: gate.methods(ready.patience).by_name(),
             hear=gate.changes.subscribe,
-            connect=_transport(raw),
         )
     finally:
         watch.close()
@@ -247,12 +266,3 @@ def _choice(raw: Mapping[str, Any], *, read_only: bool) -> Choice:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _transport(raw: Mapping[str, Any]) -> Callable[[], Connection]:
-    """Return what begins the connection: an option's transport, else standard input and output."""
-    for option in SERVE_OPTIONS:
-        if option.opens and raw.get(option.name):
-            module, _, function = option.opens.partition(":")
-            return partial(getattr(import_module(module), function), raw[option.name])
-    return claim

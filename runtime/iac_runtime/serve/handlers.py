@@ -29,6 +29,7 @@ from iac_base.errors import IacError
 from iac_runtime.policy.effects import Verdict
 from iac_runtime.serve.calling import Method
 from iac_runtime.serve.changes import Changes
+from iac_runtime.serve.deadline import RemoteClient
 from iac_runtime.serve.listing import Listings
 from iac_runtime.serve.messages import (
     CLIENT_INFO,
@@ -46,6 +47,12 @@ THREADS: Final = 80
 """Requests at once: all calls that the executor lets run or wait (4 and 64), and some that it
 answers with BUSY at once. Without room for these, a client would wait for that answer too."""
 
+SHARE: Final = 8
+"""Of these, requests of one client that a token proved; its others wait in its own line."""
+
+REMOTE: Final = "iac.remote"
+"""Where the scope of an HTTP request says which client its token proved: a `RemoteClient`."""
+
 _CACHED: Final[tuple[CacheableMethod, ...]] = (
     "prompts/list",
     "resources/list",
@@ -56,7 +63,11 @@ _EVENTS: Final = (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged
 
 
 def build_server(
-    methods: Methods, lines: Listings, identity: ServerIdentity, changes: Changes | None = None
+    methods: Methods,
+    lines: Listings,
+    identity: ServerIdentity,
+    changes: Changes | None = None,
+    threads: int = THREADS,
 ) -> Server[Any]:
     """Return the server of the methods; it is not started.
 
@@ -65,9 +76,10 @@ def build_server(
         lines: What is listed.
         identity: What the server says of itself.
         changes: Tells of tools that were built anew.
+        threads: Requests at work at once.
     """
-    limiter = anyio.CapacityLimiter(THREADS)
-    call, read, prompt, complete = (partial(_handle, method, limiter) for method in methods)
+    rooms = Rooms(threads)
+    call, read, prompt, complete = (partial(_handle, method, rooms) for method in methods)
     return Server(
         identity.name,
         version=identity.version,
@@ -108,7 +120,7 @@ def _raised(error: ProtocolError) -> MCPError:
 
 async def _handle(
     method: Method,
-    limiter: anyio.CapacityLimiter,
+    rooms: "Rooms",
     context: Any,
     _params: Any,
 ) -> Any:
@@ -127,8 +139,9 @@ async def _handle(
     async with anyio.create_task_group() as group:
         group.start_soon(watch)
         try:
-            # Shielded: it returns when the thread is done, which the watcher hastens.
-            found = await anyio.to_thread.run_sync(answer, limiter=limiter)
+            async with rooms.of(peer.remote):
+                # Shielded: it returns when the thread is done, which the watcher hastens.
+                found = await anyio.to_thread.run_sync(answer, limiter=rooms.all)
         except ProtocolError as error:
             failure = _raised(error)
         except Exception as error:
@@ -140,6 +153,20 @@ async def _handle(
     return modern_result(found, context.method) if peer.modern else found
 
 
+class Rooms:
+    """The places for requests at work: all that there are, and the share of each client."""
+
+    def __init__(self, threads: int) -> None:
+        self.all = anyio.CapacityLimiter(threads)
+        self._shares: dict[str, anyio.CapacityLimiter] = {}
+
+    def of(self, remote: RemoteClient | None) -> contextlib.AbstractAsyncContextManager[Any]:
+        """Return what a request waits for first."""
+        if remote is None:
+            return contextlib.nullcontext()
+        return self._shares.setdefault(remote.holder, anyio.CapacityLimiter(SHARE))
+
+
 class _Peer:
     """The client of a request of the SDK, for the thread that answers it."""
 
@@ -148,7 +175,9 @@ class _Peer:
         self._loop = loop
         self.name = _name(context)
         self.modern = context.protocol_version >= MODERN_VERSION
-        self.declared = _declared(context)
+        scope = getattr(context.request, "scope", None) or {}
+        self.remote: RemoteClient | None = scope.get(REMOTE)
+        self.declared = _declared(context) and (self.remote is None or self.remote.asks)
         self.views = _shows_views(context)
 
     def report(self, seconds: float, said: str) -> None:

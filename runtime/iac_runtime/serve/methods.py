@@ -19,7 +19,7 @@ from iac_runtime.gate.plans import Call, Done, Refused
 from iac_runtime.gate.results import clean
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import Question
-from iac_runtime.serve.calling import CallMethod, Method, Result, text_content
+from iac_runtime.serve.calling import CallMethod, Method, Result, caller, text_content
 from iac_runtime.serve.deadline import PATIENCE, Peer
 from iac_runtime.serve.listing import Listings
 from iac_runtime.serve.messages import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
@@ -69,8 +69,11 @@ def methods_of(
     def sources(peer: Peer) -> "Sources":
         from iac_runtime.serve.resources import Sources
 
-        call = partial(_through_gate, gate, peer.name)
-        return Sources(catalogue, gate.read_only, partial(status_facts, status), call)
+        call, shown = partial(_through_gate, gate, caller(peer)), partial(status_facts, status)
+        if peer.remote is not None:
+            # Whoever else is served here is no concern of its.
+            shown = partial(dict[str, Any], servers=[status.facts()] if status else [], paused=[])
+        return Sources(catalogue, gate.read_only, shown, call)
 
     calls = CallMethod(gate, catalogue, status, patience)
     return Methods(
@@ -96,7 +99,7 @@ def protocol_error(error: IacError) -> ProtocolError:
 
 def _read(
     sources: "Callable[[Peer], Sources]",
-    questions: Callable[[], list[Question]],
+    questions: Callable[[str], list[Question]],
     params: Mapping[str, Any],
     peer: Peer,
     _cancel: Cancellation,
@@ -107,7 +110,7 @@ def _read(
     if peer.views and uri.startswith("ui:"):
         from iac_runtime.serve.views import read_view
 
-        found = read_view(uri, questions())
+        found = read_view(uri, questions(caller(peer).holder))
         if found is not None:
             return {"contents": [found]}
     try:
@@ -118,13 +121,13 @@ def _read(
     return {"contents": [{**note, "mimeType": mime, "text": text, "uri": uri}]}
 
 
-def _through_gate(gate: Gate, client: str, tool: str, given: Mapping[str, Any]) -> Any:
+def _through_gate(gate: Gate, who: Requester, tool: str, given: Mapping[str, Any]) -> Any:
     """Return what a tool answers; nobody is asked, for a resource has no way to.
 
     Raises:
         ToolError: It was refused or failed; what would ask names the tool to call instead.
     """
-    outcome = gate.call(Call(tool, given, Requester(client)))
+    outcome = gate.call(Call(tool, given, who))
     if isinstance(outcome, Done):
         return outcome.value
     assert isinstance(outcome, Refused)

@@ -14,21 +14,27 @@ class Option(NamedTuple):
     Attributes:
         kind: `flag`; `value` (one); `values` (repeatable); `maybe` (its value may be left out).
         metavar: What the value is, in the help.
-        opens: `module:function` that takes the value and returns the connection to serve on, for
-            an option that names a transport other than standard input and output.
     """
 
     flag: str
     kind: Literal["flag", "value", "values", "maybe"]
     help: str
     metavar: str = ""
-    opens: str = ""
 
     @property
     def name(self) -> str:
         """The key under which its value is passed on."""
         return self.flag.lstrip("-").replace("-", "_")
 
+
+HTTP_OPTIONS: Final = (
+    Option("--http", "flag", "Serve over HTTP, to clients with tokens (iac-mcp clients)."),
+    Option("--host", "value", "With --http: the address to listen on (127.0.0.1).", "ADDRESS"),
+    Option("--port", "value", "With --http: the port, 0 for any free one (8722).", "NUMBER"),
+    Option("--cert", "value", "With --http: the certificate for TLS.", "FILE"),
+    Option("--key", "value", "With --http: the certificate's private key.", "FILE"),
+    Option("--behind-proxy", "flag", "With --http: a proxy before this server does TLS."),
+)
 
 SERVE_OPTIONS: Final = (
     Option("--tools", "values", "A folder of generated tools that comes first.", "FOLDER"),
@@ -55,6 +61,7 @@ SERVE_OPTIONS: Final = (
         "Use simulated apps; STATE is a file for their state.",
         "[STATE]",
     ),
+    *HTTP_OPTIONS,
     Option("--log-file", "value", "Also write the log to a file.", "FILE"),
     Option("--verbose", "flag", "Show more detail on standard error."),
 )
@@ -62,7 +69,8 @@ SERVE_OPTIONS: Final = (
 CALL_OPTIONS: Final = tuple(
     option
     for option in SERVE_OPTIONS
-    if option.flag not in ("--expose", "--toolset", "--pin", "--log-file", "--verbose")
+    if option not in HTTP_OPTIONS
+    and option.flag not in ("--expose", "--toolset", "--pin", "--log-file", "--verbose")
 )
 """Those that `iac-mcp call` has too."""
 

@@ -1,0 +1,1 @@
+"""The server over HTTP: clients with tokens, who may come in, and what each may use."""

@@ -1,0 +1,336 @@
+"""`iac-mcp serve --http`: the tools over Streamable HTTP, for clients with tokens.
+
+On this machine's loopback a client has a token of `iac-mcp clients`. On any other address the
+server wants TLS and tokens of an issuer (OAuth), or does not start.
+"""
+
+import asyncio
+import logging
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
+from functools import partial
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+import uvicorn
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from iac_base.errors import SetupError, quoted
+from iac_base.logs import LOGGER, begin
+from iac_mcp.http.clients import SCOPES, LocalTokens, clients
+from iac_mcp.http.guard import Admission, Entrance, HttpLimits, HttpSessions
+from iac_mcp.http.oauth import Issuer, open_verifier
+from iac_runtime.policy.file import load_policy
+from iac_runtime.serve.front import prepare
+
+PORT: Final = 8722
+PATH: Final = "/mcp"
+
+THREADS: Final = 256
+WAITING: Final = 128
+"""Requests at work at once, of all clients; and those among them that wait for one app's turn."""
+
+MOST_SESSIONS: Final = 1_000
+LARGEST: Final = 1_000_000
+"""Bytes of a request."""
+
+_LOG: Final = 10_000_000
+_LOOK: Final = 1.0
+"""Seconds between two looks at which tokens are good."""
+
+_HELLO: Final = 10.0
+"""Seconds until a connection has sent the head of a request."""
+
+_STALLED: Final = 60.0
+"""Seconds that a reader has to make room for what is written to it."""
+
+_LAST: Final = 3
+"""Seconds for what is under way when the server ends."""
+
+
+class HttpSettings(NamedTuple):
+    """Where and how to serve.
+
+    Attributes:
+        url: The address as clients write it.
+        hosts: What the Host header of a request may say.
+        origins: What its Origin header may say.
+        cert, key: Of TLS; empty where there is none here.
+        proxies: Addresses of proxies that are believed; empty without --behind-proxy.
+        issuer: Who makes tokens; None for those of `iac-mcp clients`.
+        clients_ask: Whether clients may put questions to a person themselves.
+    """
+
+    host: str
+    port: int
+    url: str
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+    cert: str = ""
+    key: str = ""
+    proxies: tuple[str, ...] = ()
+    issuer: Issuer | None = None
+    clients_ask: bool = True
+
+
+def start(raw: Mapping[str, Any]) -> int:
+    """Serve until TERM or INT arrives; `raw` are the options by name, as texts.
+
+    Raises:
+        SetupError: What was asked for is not safe or not right; nothing was served.
+    """
+    begin(verbose=bool(raw.get("verbose")), file=raw.get("log_file"), most=_LOG)
+    for name in ("uvicorn.error", "mcp", "sse_starlette"):
+        # Their warnings quote what strangers sent: ours writes that harmlessly.
+        logger = logging.getLogger(name)
+        logger.parent, logger.propagate = logging.getLogger(LOGGER), True
+        logger.setLevel(logging.WARNING)
+    # A stream that ends with its token, or with the server, is no error.
+    logging.getLogger("uvicorn.error").addFilter(lambda row: "without completing" not in row.msg)
+    policy = Path(raw["policy"]) if raw.get("policy") else None
+    said = dict(load_policy(policy).http)
+    with ExitStack() as stack:
+        listener = _listen(stack, raw)
+        settings = read_http(raw, said, listener.getsockname()[1])
+        verifier = LocalTokens() if settings.issuer is None else open_verifier(settings.issuer)
+        ready = prepare({**raw, "log_file": None, "verbose": False, "waiting": (THREADS, WAITING)})
+        stack.callback(ready.gate.close)
+        server = ready.gate.server(ready.identity, ready.patience, THREADS)
+        stack.enter_context(closing(ready.watch()))
+        app = make_app(server, settings, verifier)
+        # Not before: nobody is let in until all of it is right.
+        listener.listen(1024)
+        sys.stderr.write(f"iac-mcp: serving at {settings.url}\n")
+        if settings.issuer is None and not clients():
+            sys.stderr.write("iac-mcp: no client has a token yet: iac-mcp clients add NAME\n")
+        # INT and TERM end it alike, and what is open is closed.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
+            asyncio.run(uvicorn.Server(http_config(app, settings)).serve([listener]))
+    return 0
+
+
+def _listen(stack: ExitStack, raw: Mapping[str, Any]) -> socket.socket:
+    host, text = _host(raw), str(raw.get("port") or PORT)
+    if not (text.isdecimal() and int(text) < 65536):
+        raise SetupError(f"--port must be a number from 0 to 65535, not {quoted(text)}.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = stack.enter_context(socket.socket(family))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, int(text)))
+    except OSError as error:
+        raise SetupError(f"{host} port {text} cannot be used: {error.strerror}.") from None
+    return listener
+
+
+def _host(raw: Mapping[str, Any]) -> str:
+    host = str(raw.get("host") or "127.0.0.1").strip("[]")
+    if host == "localhost":
+        return "127.0.0.1"
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        raise SetupError(
+            f"--host must be an address of this machine, such as 127.0.0.1, not {quoted(host)}."
+        ) from None
+
+
+def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> HttpSettings:
+    """Return the settings, from the options and the table `[http]` of the policy.
+
+    Raises:
+        SetupError: They are not safe, or not right.
+    """
+    host = _host(raw)
+    local = ip_address(host).is_loopback and not raw.get("behind_proxy")
+    cert, key = raw.get("cert") or "", raw.get("key") or ""
+    if bool(cert) != bool(key):
+        raise SetupError("--cert and --key go together.")
+    if cert and raw.get("behind_proxy"):
+        raise SetupError("TLS is done here (--cert, --key) or by the proxy (--behind-proxy).")
+    if cert:
+        _check_tls(cert, key)
+    if not local and not (cert or raw.get("behind_proxy")):
+        raise SetupError(
+            f"{host} is reached from elsewhere, so it needs TLS: --cert and --key, or"
+            " --behind-proxy. Without --host it serves this machine alone."
+        )
+    if not local and not (said.get("url") and said.get("issuer")):
+        raise SetupError(
+            "Clients from elsewhere need tokens of an issuer (OAuth): set url, issuer and jwks"
+            " under [http] in policy.toml."
+        )
+    proxies = tuple(said.get("proxies", ("127.0.0.1", "::1"))) if raw.get("behind_proxy") else ()
+    for proxy in proxies:
+        try:
+            ip_network(proxy)
+        except ValueError:
+            raise SetupError(f"[http] proxies: {quoted(proxy)} is not an address.") from None
+    shown = f"[{host}]" if ":" in host else host
+    here = f"{'https' if cert else 'http'}://{shown}:{port}{PATH}"
+    url = str(said.get("url") or here)
+    parts = urlsplit(url)
+    if not local and parts.scheme != "https":
+        raise SetupError(f"[http] url must be an https:// address, not {url}.")
+    if (parts.path or "/") != PATH or not parts.hostname or parts.query or parts.fragment:
+        raise SetupError(f"[http] url must end in {PATH}, such as https://mac.example.com{PATH}.")
+    hosts = {parts.netloc.lower(), *_with_port(parts.scheme, parts.netloc.lower())}
+    if local:
+        hosts |= {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+    schemes = {parts.scheme, "https" if cert else "http"} if local else {"https"}
+    own = {f"{scheme}://{name}" for scheme in schemes for name in hosts}
+    issuer = None
+    if said.get("issuer"):
+        fields = {key: said[key] for key in Issuer._fields if key in said}
+        issuer = Issuer(**{**fields, "url": url})
+    return HttpSettings(
+        host,
+        port,
+        url,
+        tuple(sorted(hosts)),
+        (*sorted(own), *said.get("origins", ())),
+        cert,
+        key,
+        proxies,
+        issuer,
+        said.get("clients_ask", True),
+    )
+
+
+def _with_port(scheme: str, netloc: str) -> list[str]:
+    """Return a host with the port that it has without saying so."""
+    bare = not netloc.rpartition("]")[2].count(":")
+    return [f"{netloc}:{443 if scheme == 'https' else 80}"] if bare else []
+
+
+def _check_tls(cert: str, key: str) -> None:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, lambda: "")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise SetupError(f"--cert and --key cannot be used: {why}.") from None
+
+
+def make_app(
+    server: Server[Any],
+    settings: HttpSettings,
+    verifier: TokenVerifier,
+    limits: HttpLimits = HttpLimits(),  # noqa: B008 (it is immutable)
+) -> ASGIApp:
+    """Return the server as an ASGI application: the SDK's transport behind what guards it."""
+    security = TransportSecuritySettings(
+        allowed_hosts=[*settings.hosts], allowed_origins=[*settings.origins]
+    )
+    sessions = HttpSessions(
+        server,
+        security_settings=security,
+        retry_interval=1_000,
+        session_idle_timeout=limits.idle,
+        max_request_body_size=LARGEST,
+        max_sessions=MOST_SESSIONS,
+    )
+    end = partial(sessions.end, host=settings.hosts[0])
+    admission = Admission(sessions.asgi_app, end, asks=settings.clients_ask, limits=limits)
+    routes: list[BaseRoute] = []
+    metadata = None
+    if settings.issuer is not None:
+        resource = AnyHttpUrl(settings.url)
+        metadata = build_resource_metadata_url(resource)
+        issuers = [AnyHttpUrl(settings.issuer.issuer)]
+        routes += create_protected_resource_routes(resource, issuers, [*SCOPES], "IAC")
+    guarded = RequireAuthMiddleware(admission, [next(iter(SCOPES))], metadata)
+    routes.append(Route(PATH, endpoint=guarded))
+
+    @asynccontextmanager
+    async def running(_app: Starlette) -> AsyncIterator[None]:
+        async with sessions.run():
+            holds = getattr(verifier, "holds", None)
+            looking = asyncio.create_task(_look(admission, holds)) if holds else None
+            yield
+            if looking is not None:
+                looking.cancel()
+
+    backend = BearerAuthBackend(verifier)
+    middleware = [
+        Middleware(AuthenticationMiddleware, backend=backend),
+        Middleware(AuthContextMiddleware),
+    ]
+    app = Starlette(routes=routes, middleware=middleware, lifespan=running)
+    return Entrance(app, security, behind_proxy=bool(settings.proxies))
+
+
+async def _look(admission: Admission, holds: Callable[[AccessToken], bool]) -> None:
+    while True:
+        await asyncio.sleep(_LOOK)
+        try:
+            await admission.forget(holds)
+        except Exception:
+            # One session that cannot be ended leaves the others to be looked at.
+            logging.getLogger(f"{LOGGER}.http").exception("a session could not be ended")
+
+
+class Impatient(H11Protocol):
+    """A connection that must send the head of a request soon, and read what it asked for.
+
+    What nobody reads would be held in memory for good.
+    """
+
+    _stalled: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self.loop.call_later(_HELLO, self._give_up)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for a reader whose answers pile up."""
+        super().pause_writing()
+        self._stalled = self.loop.call_later(_STALLED, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: it has read."""
+        super().resume_writing()
+        if self._stalled is not None:
+            self._stalled.cancel()
+
+    def _give_up(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+def http_config(app: ASGIApp, settings: HttpSettings) -> uvicorn.Config:
+    """Return how uvicorn serves the application."""
+    return uvicorn.Config(
+        app,
+        http=Impatient,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=[*settings.proxies],
+        ssl_certfile=settings.cert or None,
+        ssl_keyfile=settings.key or None,
+        timeout_graceful_shutdown=_LAST,
+    )

@@ -1,0 +1,132 @@
+"""The server as a launchd agent of this user: started at log-in, and again where it failed.
+
+An agent, not a daemon: Apple events need the session of a person who is logged in. The server's
+own log begins anew at 10 MB: newsyslog, which could do that, wants a file of root's. What launchd
+writes itself are the lines of a start that fails. Source: man launchd.plist, man launchctl.
+"""
+
+import os
+import plistlib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from iac_base.errors import SetupError
+from iac_base.files import write_whole
+from iac_mcp.setup.interpreter import Interpreter, launch_arguments
+from iac_runtime.execution.process import Completed, Runner
+from iac_runtime.execution.streams import run_process
+
+LABEL: Final = "iac-for-mac.server"
+_LAUNCHCTL: Final = "/bin/launchctl"
+_SECONDS: Final = 20.0
+
+
+def agent(python: Interpreter, options: Sequence[str], environ: Mapping[str, str]) -> bytes:
+    """Return the plist of the agent; `options` are those of `iac-mcp serve` besides --http."""
+    logs = Path.home() / "Library" / "Logs" / "iac"
+    own = () if "--log-file" in options else ("--log-file", str(logs / "server.log"))
+    variables = dict(python.env)
+    if environ.get("IAC_DATA"):
+        variables["IAC_DATA"] = str(Path(environ["IAC_DATA"]).absolute())
+    keys: dict[str, Any] = {
+        "Label": LABEL,
+        "ProgramArguments": [python.path, *launch_arguments(("--http", *own, *options))],
+        "RunAtLoad": True,
+        # An end that was asked for is none to be put right.
+        "KeepAlive": {"SuccessfulExit": False},
+        "ThrottleInterval": 30,
+        # People wait for its answers.
+        "ProcessType": "Interactive",
+        "LimitLoadToSessionType": "Aqua",
+        "StandardOutPath": str(logs / "start.log"),
+        "StandardErrorPath": str(logs / "start.log"),
+        "WorkingDirectory": "/",
+        "Umask": 0o077,
+        # Each client's connections are files; launchd gives 256.
+        "SoftResourceLimits": {"NumberOfFiles": 8192},
+    }
+    if variables:
+        keys["EnvironmentVariables"] = variables
+    return plistlib.dumps(keys)
+
+
+def install(plist: bytes, run: Runner = run_process, system: str = sys.platform) -> Path:
+    """Write the agent's file and start the agent; one that runs is started anew. Return the file.
+
+    Raises:
+        SetupError: This is no Mac, the file cannot be written, or launchd refuses it.
+    """
+    _check(system)
+    path = agent_path()
+    try:
+        (Path.home() / "Library" / "Logs" / "iac").mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, plist, mode=0o644)
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
+    _launchctl(run, "bootout", _target())
+    done = _launchctl(run, "bootstrap", _domain(), str(path))
+    if done.status:
+        said = done.stderr.decode(errors="replace").strip()
+        raise SetupError(f"launchd does not start it: {said or f'status {done.status}'}.")
+    return path
+
+
+def uninstall(run: Runner = run_process, system: str = sys.platform) -> bool:
+    """End the agent and remove its file; False if there is none. Raises as `install`."""
+    _check(system)
+    _launchctl(run, "bootout", _target())
+    try:
+        agent_path().unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise SetupError(f"{agent_path()} cannot be removed: {error.strerror}.") from error
+    return True
+
+
+def status(run: Runner = run_process, system: str = sys.platform) -> str:
+    """Return how the agent stands, one line. Raises SetupError where this is no Mac."""
+    _check(system)
+    if not agent_path().exists():
+        return "The service is not installed; install it with: iac-mcp service install"
+    done = _launchctl(run, "print", _target())
+    if done.status:
+        return "The service is installed and not loaded; load it with: iac-mcp service install"
+    lines = done.stdout.decode(errors="replace").splitlines()
+    rows = (line.strip().partition(" = ") for line in lines)
+    said = {key: value for key, _, value in rows if value}
+    if "pid" in said:
+        return f"The service is running, pid {said['pid']}."
+    ended = said.get("last exit code", "unknown")
+    return f"The service is loaded and not running; it ended with {ended}."
+
+
+def agent_path() -> Path:
+    """Return where the agent's file is."""
+    return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+
+
+def _check(system: str) -> None:
+    if system != "darwin":
+        raise SetupError(
+            "launchd is a Mac's; here, start the server with: iac-mcp serve --http"
+            " (iac-mcp service install --print shows the agent)."
+        )
+
+
+def _domain() -> str:
+    return f"gui/{os.getuid()}"
+
+
+def _target() -> str:
+    return f"{_domain()}/{LABEL}"
+
+
+def _launchctl(run: Runner, *words: str) -> Completed:
+    try:
+        return run([_LAUNCHCTL, *words], b"", _SECONDS)
+    except OSError as error:
+        raise SetupError(f"{_LAUNCHCTL} cannot be started: {error.strerror}.") from error

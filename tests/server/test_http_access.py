@@ -1,0 +1,276 @@
+"""Over HTTP: what a stranger, a page in a browser, another client and a revoked one get."""
+
+import json
+import socket
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+import mcp_types as types
+import pytest
+from mcp.server.lowlevel import Server
+from over_http import Wire, call_of, events, over_http
+
+from iac_base.errors import SetupError
+from iac_mcp.http import clients, serve
+from iac_mcp.http.guard import HttpLimits, SessionEvents
+
+LARGE = 20_000_000
+STARTED: list[str] = []
+ENDED: list[str] = []
+
+
+def echo() -> Server[Any]:
+    """Return a server whose one tool waits as long as it is told, and says that it was ended."""
+
+    async def call(_context: Any, params: Any) -> types.CallToolResult:
+        STARTED.append(params.name)
+        try:
+            await anyio.sleep((params.arguments or {}).get("seconds", 0))
+        except anyio.get_cancelled_exc_class():
+            ENDED.append(params.name)
+            raise
+        said = "x" * LARGE if params.name == "large" else params.name
+        return types.CallToolResult(content=[types.TextContent(text=said)])
+
+    return Server("echo", on_call_tool=call)
+
+
+def until(holds: Callable[[], Any], seconds: float = 5.0) -> bool:
+    end = time.monotonic() + seconds
+    while not (held := holds()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return bool(held)
+
+
+@pytest.fixture
+def token(own_data_folder: Path) -> str:
+    return clients.add("studio", "DANGEROUS")
+
+
+@pytest.fixture
+def url(token: str) -> Iterator[str]:
+    with over_http(echo()) as settings:
+        yield settings.url
+
+
+def test_strangers_and_pages_of_other_sites_get_nothing(url: str, token: str) -> None:
+    port = urlsplit(url).port
+    cases: list[tuple[int, str, dict[str, str]]] = [
+        (401, "", {}),
+        (401, "iac_" + "A" * 43, {}),
+        (401, token[:-1], {}),
+        (401, token + " x", {}),
+        (421, token, {"host": "evil.example"}),
+        (421, token, {"host": f"127.0.0.1.evil.example:{port}"}),
+        (421, token, {"host": "127.0.0.1:1"}),
+        (403, token, {"origin": "https://evil.example"}),
+        (403, token, {"origin": "null"}),
+        (403, token, {"origin": f"https://127.0.0.1:{port}.evil.example"}),
+        (400, token, {"content-type": "text/plain"}),
+        (406, token, {"accept": "text/html"}),
+        (404, token, {"mcp-session-id": "0" * 32}),
+        (200, token, {"origin": f"http://localhost:{port}", "host": f"localhost:{port}"}),
+    ]
+    for status, secret, headers in cases:
+        answer = Wire(url, secret, **headers).post()
+        assert answer.status_code == status, (headers, answer.text)
+        assert "access-control-allow-origin" not in answer.headers
+    # A form or a picture of a page can send no header; a preflight is not answered with leave.
+    assert Wire(f"{url}?access_token={token}").post().status_code == 401
+    preflight = Wire(url, origin="https://evil.example").http.options(url)
+    assert preflight.status_code == 403
+    assert Wire(url).http.get(url.replace("/mcp", "/")).status_code == 404
+
+
+def test_a_refusal_tells_nothing_and_reads_nothing(url: str, token: str) -> None:
+    large = b" " * (serve.LARGEST + 1)
+    assert Wire(url).post(large).status_code == 401
+    assert Wire(url, token).post(large).status_code == 413
+    assert "server" not in Wire(url).post().headers
+    with socket.create_connection(("127.0.0.1", urlsplit(url).port or 0), 5) as wire:
+        wire.settimeout(5)
+        wire.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n")
+        assert wire.recv(100).startswith(b"HTTP/1.1 421")
+
+
+def test_tokens_are_kept_as_hashes_for_their_owner_alone(own_data_folder: Path) -> None:
+    token = clients.add("studio", "MODIFY")
+    path = own_data_folder / "state" / "clients.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert token not in path.read_text()
+    assert [(row.name, row.scope) for row in clients.clients()] == [("studio", "write")]
+    with pytest.raises(SetupError, match="already"):
+        clients.add("studio", "SAFE")
+    for name in ("", "Studio", "a b", "../x", "http:a", "a\n", "x" * 41):
+        with pytest.raises(SetupError, match="not a name"):
+            clients.add(name, "SAFE")
+    with pytest.raises(SetupError, match="no client"):
+        clients.revoke("other")
+    for damaged in ("", "{}", '{"clients": [["a", "ROOT", "", ""]]}', '{"clients": [["a"]]}'):
+        path.write_text(damaged)
+        with pytest.raises(SetupError, match="damaged"):
+            clients.clients()
+    path.chmod(0o644)
+    with pytest.raises(SetupError, match="chmod 600"):
+        clients.clients()
+
+
+def test_a_file_that_cannot_be_trusted_lets_nobody_in(
+    url: str, token: str, own_data_folder: Path
+) -> None:
+    assert Wire(url, token).post().status_code == 200
+    path = own_data_folder / "state" / "clients.json"
+    path.chmod(0o666)
+    path.write_text(path.read_text() + " ")
+    assert Wire(url, token).post().status_code == 401
+
+
+def test_a_session_is_there_for_its_own_client_alone(url: str, token: str) -> None:
+    mine = Wire(url, token).open()
+    other = Wire(url, clients.add("other", "DANGEROUS"))
+    other.session = mine.session
+    assert other.post(call_of("x")).status_code == 404
+    assert other.http.delete(url, headers={"mcp-session-id": mine.session}).status_code == 404
+    with other.stream() as answer:
+        assert answer.status_code == 404
+    assert mine.call("here")["content"][0]["text"] == "here"
+
+
+def test_a_revoked_token_ends_what_is_open(url: str, token: str) -> None:
+    mine = Wire(url, token).open()
+    STARTED.clear()
+    ENDED.clear()
+    with mine.stream("POST", call_of("long", seconds=60)) as answer, mine.stream() as pushed:
+        assert (answer.status_code, pushed.status_code) == (200, 200)
+        assert until(lambda: STARTED == ["long"])
+        clients.revoke("studio")
+        assert until(lambda: ENDED == ["long"])
+        began = time.monotonic()
+        for stream in (answer, pushed):
+            with pytest.raises(httpx2.RemoteProtocolError):
+                stream.read()
+        assert time.monotonic() - began < 5
+    assert mine.post(call_of("x")).status_code == 401
+    # A client of the same name is another one.
+    again = Wire(url, clients.add("studio", "DANGEROUS"))
+    again.session = mine.session
+    assert again.post(call_of("x")).status_code == 404
+
+
+def test_what_one_client_takes_is_bounded(token: str) -> None:
+    limits = HttpLimits(requests=2, sessions=2, idle=0.4)
+    with over_http(echo(), limits=limits) as settings:
+        for _ in range(3):
+            # What a client ends gives its place back at once.
+            done = Wire(settings.url, token).open()
+            assert done.http.delete(done.url, headers=done._with({})).status_code == 200
+        first, second = Wire(settings.url, token).open(), Wire(settings.url, token).open()
+        refused = Wire(settings.url, token).post()
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+        other = Wire(settings.url, clients.add("other", "SAFE")).open()
+        with first.stream(), second.stream():
+            assert first.post(call_of("x")).status_code == 429
+            assert other.call("free")["content"][0]["text"] == "free"
+        # Idle sessions end, and give their places back.
+        time.sleep(0.6)
+        assert first.post(call_of("x")).status_code == 404
+        assert until(lambda: Wire(settings.url, token).post().status_code == 200)
+
+
+def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "_HELLO", 0.2)
+    monkeypatch.setattr(serve, "_STALLED", 0.2)
+    with over_http(echo(), limits=HttpLimits(body=0.3)) as settings:
+        address = ("127.0.0.1", settings.port)
+        head = (
+            f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{settings.port}\r\nAccept: */*\r\n"
+            f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+        ).encode()
+        with socket.create_connection(address, 5) as silent:
+            silent.settimeout(5)
+            assert silent.recv(10) == b""
+        with socket.create_connection(address, 5) as dripping:
+            dripping.settimeout(5)
+            dripping.sendall(head + b"Content-Length: 1000\r\n\r\n{")
+            assert dripping.recv(10) in (b"", b"HTTP/1.1 5")
+        mine = Wire(settings.url, token).open()
+        session = f"Mcp-Session-Id: {mine.session}\r\n".encode()
+        body = json.dumps(call_of("large")).encode()
+        with socket.socket() as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.settimeout(5)
+            deaf.connect(address)
+            deaf.sendall(head + session + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            time.sleep(0.8)
+            heard = 0
+            with suppress(ConnectionError):
+                while part := deaf.recv(1_000_000):
+                    heard += len(part)
+            assert 0 < heard < LARGE
+        assert Wire(settings.url, token).open().call("still here")
+
+
+@pytest.mark.parametrize("size", [10, SessionEvents.BYTES])
+def test_what_is_kept_of_a_stream_is_bounded_and_its_own(size: int) -> None:
+    async def main() -> None:
+        store, sent = SessionEvents(), []
+
+        async def send(event: Any) -> None:
+            said = event.message
+            body = said.result if isinstance(said, types.JSONRPCResponse) else said.params
+            sent.append((event.event_id, body["at"]))
+
+        def message(at: int) -> types.JSONRPCNotification:
+            params = {"at": at, "text": "x" * size}
+            return types.JSONRPCNotification(jsonrpc="2.0", method="m", params=params)
+
+        first = await store.store_event("a", None)
+        for at in range(3):
+            await store.store_event("ab"[at % 2], message(at))
+        async with anyio.create_task_group() as group:
+            group.start_soon(store.replay_events_after, first, send)
+            await anyio.wait_all_tasks_blocked()
+            # What comes while the stream is taken up again comes too, and ends with the answer.
+            await store.store_event("a", message(3))
+            done = types.JSONRPCResponse(jsonrpc="2.0", id=1, result={"at": 4})
+            await store.store_event("a", done)
+        lives = size == 10
+        assert sent == ([("2", 0), ("4", 2), ("5", 3), ("6", 4)] if lives else [])
+        for at in range(2 * store.MOST if lives else 2):
+            await store.store_event("a", message(at))
+        for lost in (first, "", "x", "-1", "99999"):
+            assert await store.replay_events_after(lost, send) is None
+        assert len(store._rows) <= store.MOST
+        assert store._bytes <= store.BYTES + size + 200
+
+    anyio.run(main)
+
+
+def test_a_stream_that_broke_is_taken_up_again(url: str, token: str) -> None:
+    mine = Wire(url, token).open()
+    with mine.stream("POST", call_of("kept", 7, seconds=0.5)) as answer:
+        head = next(answer.iter_lines())
+    last = head.partition("id:")[2].strip()
+    assert last
+    with mine.stream(last_event_id=last) as again:
+        lines: list[str] = []
+        for line in again.iter_lines():
+            lines.append(line)
+            if '"result"' in line:
+                break
+    (found,) = events("\n".join(lines))
+    assert (found["id"], found["result"]["content"][0]["text"]) == (7, "kept")
+    # Another client's session has other events, whatever their numbers.
+    other = Wire(url, clients.add("other", "SAFE")).open()
+    heard: list[str] = []
+    other.http.timeout = 0.3
+    with suppress(httpx2.ReadTimeout), other.stream(last_event_id=last) as theirs:
+        heard.extend(theirs.iter_lines())
+    assert "kept" not in "".join(heard)

@@ -1,0 +1,263 @@
+"""Over HTTP from elsewhere: tokens of an issuer, TLS, and a server that does not start without."""
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import ECAlgorithm
+from mcp.server.lowlevel import Server
+from over_http import Wire, over_http
+
+from iac_base.errors import SetupError
+from iac_mcp.http.serve import read_http, start
+from iac_runtime.policy.file import parse_policy
+
+KEY: Final = ec.generate_private_key(ec.SECP256R1())
+STRANGER: Final = ec.generate_private_key(ec.SECP256R1())
+PEM: Final = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+URL: Final = "https://mac.example.com/mcp"
+
+
+class Answers(BaseHTTPRequestHandler):
+    """The issuer: its keys, and what it says of a token."""
+
+    active: dict[str, Any] = {}  # noqa: RUF012 (the tests set it)
+    asked: list[str] = []  # noqa: RUF012
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        row = json.loads(ECAlgorithm.to_jwk(KEY.public_key()))
+        secret = {"kty": "oct", "kid": "shared", "k": base64.urlsafe_b64encode(PEM).decode()}
+        self._say({"keys": [{**row, "kid": "one", "alg": "ES256"}, secret, {"kid": "odd"}]})
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"])).decode()
+        token = parse_qs(body)["token"][0]
+        right = self.headers["authorization"] == f"Basic {base64.b64encode(b'iac:pw').decode()}"
+        self._say(self.active if right and token == "opaque" else {"active": False})
+
+    def _say(self, what: Any) -> None:
+        body = json.dumps(what).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_words: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def claims(issuer: str, **changed: Any) -> dict[str, Any]:
+    said = {
+        "iss": issuer,
+        "aud": URL,
+        "exp": time.time() + 600,
+        "client_id": "Studio App",
+        "sub": "Ines",
+        "scope": "read write openid",
+    }
+    return {key: value for key, value in {**said, **changed}.items() if value is not None}
+
+
+def signed(said: Any, key: Any = KEY, alg: str = "ES256", kid: Any = "one", **header: Any) -> str:
+    words = {"kid": kid, **header} if kid is not None else header
+    return jwt.encode(said, key, algorithm=alg, headers=words)
+
+
+def forged(said: dict[str, Any], header: dict[str, Any], secret: bytes = b"") -> str:
+    """Return a token as a forger writes it, by hand: the library would not."""
+    import hashlib
+    import hmac
+
+    def text(what: bytes) -> str:
+        return base64.urlsafe_b64encode(what).decode().rstrip("=")
+
+    body = f"{text(json.dumps(header).encode())}.{text(json.dumps(said).encode())}"
+    mac = hmac.digest(secret, body.encode(), hashlib.sha256) if secret else b""
+    return f"{body}.{text(mac)}"
+
+
+@pytest.fixture
+def url(issuer: str) -> Iterator[str]:
+    said = {"url": URL, "issuer": issuer, "jwks": f"{issuer}/keys"}
+    with over_http(Server("here"), said) as settings:
+        yield f"http://127.0.0.1:{settings.port}/mcp"
+
+
+def test_a_token_is_good_for_this_server_from_this_issuer_alone(url: str, issuer: str) -> None:
+    good = claims(issuer)
+    hs = {"alg": "HS256", "typ": "JWT"}
+    bad = {
+        "none": "",
+        "not a token": "a.b.c",
+        "another audience": signed(claims(issuer, aud="https://other.example/mcp")),
+        "an audience that begins so": signed(claims(issuer, aud=URL + "/x")),
+        "no audience": signed(claims(issuer, aud=None)),
+        "another issuer": signed(claims(issuer, iss="https://other.example")),
+        "no issuer": signed(claims(issuer, iss=None)),
+        "expired": signed(claims(issuer, exp=time.time() - 120)),
+        "no end": signed(claims(issuer, exp=None)),
+        "not yet": signed(claims(issuer, nbf=time.time() + 600)),
+        "no client": signed(claims(issuer, client_id=None)),
+        "another key": signed(good, STRANGER),
+        "an unknown key": signed(good, STRANGER, kid="two"),
+        "no key": signed(good, kid=None),
+        "a key of its own": signed(good, STRANGER, kid="one", jku="http://evil.example/keys"),
+        "alg none": forged(good, {"alg": "none", "kid": "one"}),
+        "alg None": forged(good, {"alg": "None", "kid": "one"}),
+        "HMAC with the public key": forged(good, {**hs, "kid": "one"}, PEM),
+        "HMAC with a published secret": forged(good, {**hs, "kid": "shared"}, PEM),
+        "a changed body": signed(good).replace(".", ".e", 1),
+    }
+    for what, token in bad.items():
+        answer = Wire(url, token).post()
+        assert answer.status_code == 401, what
+        assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+    assert Wire(url, signed(good)).post().status_code == 200
+    assert Wire(url, signed(claims(issuer, aud=["x", URL]))).post().status_code == 200
+    # Strange keys do not make this server ask the issuer each time.
+    assert len(Answers.asked) <= 2
+
+
+def test_a_client_learns_where_tokens_are_and_which_scope_is_missing(url: str, issuer: str) -> None:
+    where = Wire(url).post().headers["www-authenticate"]
+    metadata = "https://mac.example.com/.well-known/oauth-protected-resource/mcp"
+    assert f'resource_metadata="{metadata}"' in where
+    told = Wire(url).http.get(url.replace("/mcp", "/.well-known/oauth-protected-resource/mcp"))
+    assert told.json()["resource"] == URL
+    assert [row.rstrip("/") for row in told.json()["authorization_servers"]] == [issuer]
+    assert told.json()["scopes_supported"] == ["read", "write", "dangerous"]
+    for scope in ("", "write", "openid", "readwrite"):
+        answer = Wire(url, signed(claims(issuer, scope=scope))).post()
+        assert answer.status_code == 403
+        assert 'error="insufficient_scope"' in answer.headers["www-authenticate"]
+
+
+def test_sessions_are_of_one_person_at_one_client(url: str, issuer: str) -> None:
+    mine = Wire(url, signed(claims(issuer))).open()
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    for other in ({"sub": "Bob"}, {"client_id": "studio app"}, {"sub": None}):
+        theirs = Wire(url, signed(claims(issuer, **other)))
+        theirs.session = mine.session
+        assert theirs.post(ping).status_code == 404
+    renewed = Wire(url, signed(claims(issuer, exp=time.time() + 900)))
+    renewed.session = mine.session
+    assert renewed.post(ping).status_code == 200
+    # A stream ends with the token that opened it, at the latest.
+    short = Wire(url, signed(claims(issuer, exp=time.time() - 29)))
+    short.session = mine.session
+    with short.stream() as stream:
+        began = time.monotonic()
+        try:
+            stream.read()
+        except Exception as error:
+            assert "closed" in str(error) or "incomplete" in str(error)
+        assert time.monotonic() - began < 5
+
+
+def test_an_issuer_is_asked_about_each_token(issuer: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("pw\n")
+    said = {
+        "url": URL,
+        "issuer": issuer,
+        "introspection": f"{issuer}/introspect",
+        "introspection_client": "iac",
+        "introspection_secret_file": str(secret),
+    }
+    secret.chmod(0o644)
+    with pytest.raises(SetupError, match="chmod 600"), over_http(Server("here"), said):
+        pass
+    secret.chmod(0o600)
+    with over_http(Server("here"), said) as settings:
+        url = f"http://127.0.0.1:{settings.port}/mcp"
+        cases = [
+            (401, {"active": False}),
+            (401, {**claims(issuer), "active": "true"}),
+            (401, {**claims(issuer, aud="https://other.example"), "active": True}),
+            (401, {**claims(issuer, exp=time.time() - 60), "active": True}),
+            (200, {**claims(issuer), "active": True}),
+        ]
+        for status, row in cases:
+            Answers.active = row
+            assert Wire(url, "opaque").post().status_code == status
+        assert Wire(url, "other").post().status_code == 401
+
+
+def test_a_proxy_must_say_that_it_did_tls(issuer: str) -> None:
+    said = {"url": URL, "issuer": issuer, "jwks": f"{issuer}/keys"}
+    for proxies, status in ((["127.0.0.1"], 200), (["10.0.0.1"], 403)):
+        with over_http(Server("here"), {**said, "proxies": proxies}, behind_proxy=True) as settings:
+            url = f"http://127.0.0.1:{settings.port}/mcp"
+            token, host = signed(claims(issuer)), {"host": "mac.example.com"}
+            assert Wire(url, token, **host).post().status_code == 403
+            over_tls = {**host, "x-forwarded-proto": "https"}
+            assert Wire(url, token, **over_tls).post().status_code == status
+            # The proxy's own address is none that clients use.
+            assert Wire(url, token, **{"x-forwarded-proto": "https"}).post().status_code == 421
+
+
+OAUTH: Final = {"url": URL, "issuer": "https://id.example.com", "jwks": "https://id.example.com/k"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "said", "match"),
+    [
+        ({"host": "0.0.0.0"}, OAUTH, "needs TLS"),
+        ({"host": "0.0.0.0"}, {}, "needs TLS"),
+        ({"host": "::"}, OAUTH, "needs TLS"),
+        ({"host": "0.0.0.0", "behind_proxy": True}, {}, "tokens of an issuer"),
+        ({"behind_proxy": True}, {}, "tokens of an issuer"),
+        ({"behind_proxy": True}, {**OAUTH, "url": "http://mac.example.com/mcp"}, "https://"),
+        ({"behind_proxy": True}, {**OAUTH, "url": "https://mac.example.com/"}, "end in /mcp"),
+        ({"behind_proxy": True}, {**OAUTH, "proxies": ["*"]}, "not an address"),
+        ({"behind_proxy": True, "cert": "a", "key": "b"}, OAUTH, "by the proxy"),
+        ({"cert": "a"}, {}, "go together"),
+        ({"cert": "/none", "key": "/none"}, {}, "cannot be used"),
+        ({"host": "mac.local"}, {}, "must be an address"),
+        ({"port": "x"}, {}, "--port"),
+        ({}, {**OAUTH, "issuer": "http://id.example.com"}, "must be an https"),
+        ({}, {**OAUTH, "jwks": ""}, "needs jwks or introspection"),
+    ],
+)
+def test_what_is_not_safe_does_not_start(
+    raw: dict[str, Any], said: dict[str, Any], match: str, own_data_folder: Path
+) -> None:
+    own_data_folder.mkdir()
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in said.items())
+    (own_data_folder / "policy.toml").write_text(f"[http]\n{lines}\n")
+    with pytest.raises(SetupError, match=match) as refused:
+        start({"port": "0", **raw})
+    assert "\n" not in str(refused.value)
+
+
+def test_the_settings_of_a_served_address() -> None:
+    policy = parse_policy(
+        '[http]\nurl = "https://mac.example.com/mcp"\norigins = ["https://a.b"]\n'
+    )
+    found = read_http({}, dict(policy.http), 8722)
+    assert "mac.example.com:443" in found.hosts
+    assert "https://a.b" in found.origins
+    assert read_http({"host": "[::1]"}, {}, 1).url == "http://[::1]:1/mcp"
+    with pytest.raises(SetupError, match="line 2: there is no key"):
+        parse_policy('[http]\nissuers = "x"\n')

@@ -1,0 +1,27 @@
+"""Two hundred sessions over HTTP, two thousand calls in flight, the server ended among them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "server"))
+
+from http_load import load
+
+pytestmark = [pytest.mark.stress, pytest.mark.process, pytest.mark.timeout(1200)]
+
+GROWTH = 300
+"""Megabytes: of what is in flight, beside what an idle server has."""
+
+
+def test_nothing_is_lost_and_memory_is_bounded(tmp_path: Path) -> None:
+    found = load(tmp_path / "data", sessions=200, calls=2000, clients=20)
+    print(found)
+    assert (found["unrecorded"], found["twice"], found["chain"]) == (0, 0, True)
+    # Music takes a second for each call; the others go on beside it.
+    assert found["others"] == {"done": sum(found["others"].values())}
+    assert found["beside_busy"] == {"done": 40}
+    assert found["beside_p50_p95"][1] < 2.0
+    before, most, _ = found["memory_mb"]
+    assert most - before < GROWTH
