@@ -115,6 +115,7 @@ def rates(owner: Any, count: int) -> None:
 def fill(owner: Any, count: int) -> None:
     """Fill the record, and print the bytes of a row."""
     hosts = 1_000
+    owner.execute("SET statement_timeout = 0")
     owner.execute("TRUNCATE rows, chains, hosts, alike")
     owner.execute(
         """INSERT INTO rows SELECT 'bench', 'mac-' || n % %s, 'chain', n / %s + 1, now(),

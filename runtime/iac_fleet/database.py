@@ -179,11 +179,11 @@ def calls(
     """
     tests = [_FILTERS[name] for name, value in wanted.items() if value]
     where = " AND ".join(["event = 'intent'", *tests])
-    rows = connection.execute(
+    query = (
         "SELECT host, time, client, app, tool, level, decision, body FROM rows"  # noqa: S608
-        f" WHERE {where} ORDER BY time DESC, seq DESC LIMIT %s",
-        (*filter(None, wanted.values()), limit),
+        f" WHERE {where} ORDER BY time DESC, seq DESC LIMIT %s"
     )
+    rows = connection.execute(query.encode(), (*filter(None, wanted.values()), limit))
     names = ("host", "time", "client", "app", "tool", "level", "decision", "body")
     return [dict(zip(names, row, strict=True)) for row in rows]
 

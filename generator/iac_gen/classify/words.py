@@ -220,7 +220,7 @@ def _led_by_verb(words: Phrase) -> Phrase:
 def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     """Return SAFE for a verb that reads, shows or plays where what stands around it proves that."""
     rest = set(words[1:])
-    if words[0] == "go" and _SETS["presence"] & rest:
+    if {"go": _SETS["presence"], "join": _SETS["rooms"]}.get(words[0], frozenset()) & rest:
         return LevelVerdict("MODIFY", "others see it")
     if _SETS["elsewhere"] & rest and first.reason == "reads":
         return LevelVerdict("MODIFY", "asks another computer")
@@ -239,7 +239,8 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "opens a URL")
     if first.reason == "reads" and not given.answers and words[0] not in _SETS["finds"]:
         return LevelVerdict("MODIFY", "declares no answer")
-    if words[0] in ("activate", "deactivate") and rest and not _SETS["places"] & rest:
+    active = rest | (_types(given) - _SETS["neutral"])
+    if words[0] in ("activate", "deactivate") and active and not _SETS["places"] & active:
         return _STARTS
     if first.reason == "plays or navigates":
         return _played(words, first, given)
@@ -295,7 +296,7 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     shown = bool(given.direct) and all(_PAGES & set(kind) for kind in given.direct)
     if led in _SETS["renews"] and (shown or words[-1] in _PAGES):
         return _VIEW
-    if words == ("delay",) and given.plain:
+    if words[0] == "wait" or (words == ("delay",) and given.plain):
         return LevelVerdict("SAFE", "waits")
     if words[0] == "load" and words[-1] in _SETS["media"] and not CODE_WORDS & rest:
         return LevelVerdict("SAFE", "plays or navigates")
