@@ -19,7 +19,7 @@ from iac_base.distribution import DISTRIBUTION
 from iac_base.errors import IacError
 from iac_base.files import open_state
 from iac_base.text import escaped
-from iac_fleet import database
+from iac_fleet import database, versions
 from iac_fleet.forward import facts_of, forward, forward_once
 from iac_fleet.settings import BEHIND, FleetSettings, read_settings, write_settings
 from iac_runtime.version import VERSION
@@ -78,11 +78,12 @@ def add_team(team: str, role: str, reads: bool, address: str | None) -> None:
     show_default=True,
     help="Rows that may wait for the database before tools change nothing more.",
 )
-def join(address: str, host: str | None, behind: int) -> None:
+@click.option("--key", default="", help="The public key of the team, to take its policy over.")
+def join(address: str, host: str | None, behind: int, key: str) -> None:
     """Let this Mac send its record to a database, such as postgresql://mac@server/fleet."""
     import socket
 
-    settings = FleetSettings(address, host or socket.gethostname(), behind)
+    settings = FleetSettings(address, host or socket.gethostname(), behind, key)
     with database.connected(address) as connection:
         # Also says whether this role may write.
         database.tell(connection, settings.host, {"version": VERSION})
@@ -99,6 +100,8 @@ def forward_rows(once: bool) -> None:
         with database.connected(settings.database) as connection:
             database.tell(connection, settings.host, _facts())
             done = forward_once(settings, state, connection)
+            if said := versions.take(connection, settings, state):
+                click.echo(said)
         click.echo(f"Sent {done.sent} rows; {done.waiting} wait.")
         return
     end = threading.Event()
@@ -112,6 +115,50 @@ def _facts() -> dict[str, Any]:
     from iac_runtime.tools.folders import tool_folders
 
     return facts_of(Catalogue(tool_folders([])), VERSION)
+
+
+PRIVATE_FILE = click.Path(path_type=Path, dir_okay=False)
+SHARE = click.option(
+    "--share",
+    type=click.IntRange(0, 100),
+    default=100,
+    show_default=True,
+    help="To this many of 100 Macs; the same ones come first each time.",
+)
+
+
+@cli.command("key")
+@click.argument("file", type=PRIVATE_FILE)
+def make_key(file: Path) -> None:
+    """Make the key that signs a team's policy; print the public half for `join --key`."""
+    click.echo(versions.make_key(file))
+
+
+@cli.command()
+@click.argument("policy", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--key", type=PRIVATE_FILE, required=True, help="The team's private key.")
+@SHARE
+@DATABASE
+def publish(policy: Path, key: Path, share: int, address: str | None) -> None:
+    """Publish a policy that the team's own policies can only make stricter."""
+    signer = versions.read_key(key)
+    with database.connected(_address(address)) as connection:
+        number = versions.publish(connection, signer, policy.read_text("utf-8"), share)
+    click.echo(f"Version {number} is published to {share} of 100 Macs.")
+
+
+@cli.command()
+@click.argument("number", type=click.IntRange(1))
+@click.option("--key", type=PRIVATE_FILE, required=True, help="The team's private key.")
+@SHARE
+@DATABASE
+def rollback(number: int, key: Path, share: int, address: str | None) -> None:
+    """Publish an earlier version of the policy again, under a new number."""
+    signer = versions.read_key(key)
+    with database.connected(_address(address)) as connection:
+        body = versions.published(connection, number).body
+        new = versions.publish(connection, signer, body, share)
+    click.echo(f"Version {new} is version {number} again, for {share} of 100 Macs.")
 
 
 @cli.command()

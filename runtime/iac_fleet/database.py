@@ -101,8 +101,9 @@ def add_team(connection: psycopg.Connection[Any], team: str, role: str, *, reads
 
 _GRANTS: Final = (
     "GRANT USAGE ON SCHEMA fleet TO {}",
-    "GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, my_team TO {}",
-    "GRANT SELECT ON hosts, chains, rows, faults TO {}",
+    "GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, my_team, newest TO {}",
+    "GRANT SELECT ON hosts, chains, rows, faults, versions TO {}",
+    "GRANT EXECUTE ON FUNCTION publish TO {}",
 )
 
 

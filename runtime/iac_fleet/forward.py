@@ -14,6 +14,7 @@ from iac_base.errors import SetupError
 from iac_base.files import write_whole
 from iac_fleet import database
 from iac_fleet.settings import FleetSettings
+from iac_fleet.versions import take
 from iac_runtime.audit.chain import AuditRow
 from iac_runtime.audit.reading import opened
 from iac_runtime.audit.store import FORWARDED, last_drop, last_place, store_id
@@ -101,6 +102,8 @@ def forward(
                         database.tell(connection, settings.host, facts())
                         told = time.monotonic()
                     done = forward_once(settings, state, connection)
+                    if said := take(connection, settings, state):
+                        tell(said)
                     wait, out = PAUSE, _told(tell, "The database is there again.", out, now=False)
                     if ended(0.0 if done.waiting else PAUSE):
                         return

@@ -13,11 +13,15 @@ BEHIND: Final = 1_000_000
 
 
 class FleetSettings(NamedTuple):
-    """What `fleet.toml` says: the database's address, this Mac's name there, rows that may wait."""
+    """What `fleet.toml` says: the database's address, this Mac's name there, rows that may wait.
+
+    With `key`, the public key of the team in base64, this Mac takes the team's policy over.
+    """
 
     database: str
     host: str
     behind: int = BEHIND
+    key: str = ""
 
 
 def settings_path() -> Path:
@@ -42,7 +46,7 @@ def read_settings() -> FleetSettings:
         # What is wrong may quote the address, which may hold a password.
         raise SetupError(f"{path} has no table [fleet] with database, host and behind.") from None
     kinds = [type(value) for value in found]
-    if kinds != [str, str, int] or not found.database:
+    if kinds != [str, str, int, str] or not found.database:
         raise SetupError(f"{path}: database and host are texts, behind is a number.")
     return found
 

@@ -17,7 +17,7 @@ In this order, and the first that speaks has the word:
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from iac_base.text import escaped
 from iac_runtime.policy.blocklist import Blocked, blocked
@@ -293,17 +293,45 @@ def _by_preset(
     return decision
 
 
+class PolicyLayer(NamedTuple):
+    """A policy, the settings that hold with it, and rules that were registered from Python."""
+
+    policy: Policy
+    settings: PolicySettings
+    registered: tuple[LevelRule, ...] = ()
+
+
+_TEAM: Final = "Only whoever publishes the team's policy can change that."
+
+
+def decide_within(
+    facts: CallFacts, bounds: Sequence[PolicyLayer], remembered: str = ""
+) -> Decision:
+    """Return the strictest decision: the user's own policy comes first, then that of a team."""
+    own, *others = (decide(facts, *bound, remembered) for bound in bounds)
+    found = own
+    for other in others:
+        if (_strictness(other), LEVELS.index(other.level)) > (
+            _strictness(found),
+            LEVELS.index(found.level),
+        ):
+            final = other.action == "deny" and not other.requires_prompt
+            way = _TEAM if final else other.suggestion
+            found = replace(other, source=f"the team's policy, {other.source}", suggestion=way)
+    always = all(row.offers_always for row in (own, *others))
+    return replace(found, offers_always=always) if others else own
+
+
+def _strictness(decision: Decision) -> tuple[int, bool]:
+    return ("allow", "ask", "deny").index(decision.action), not decision.requires_prompt
+
+
 def together(decisions: Sequence[Decision]) -> Decision:
     """Return what is to be done with calls that stand or fall together: the strictest counts.
 
     A refusal says which call it is about. Nothing is remembered of an answer.
     """
-
-    def strict(row: tuple[int, Decision]) -> tuple[int, bool]:
-        action = row[1].action
-        return ("allow", "ask", "deny").index(action), not row[1].requires_prompt
-
-    at, worst = max(enumerate(decisions, 1), key=strict)
+    at, worst = max(enumerate(decisions, 1), key=lambda row: _strictness(row[1]))
     said = dict.fromkeys(reason for row in decisions for reason in row.reasons)
     if worst.action == "deny" and not worst.requires_prompt:
         said = dict.fromkeys((f"It is call {at} of {len(decisions)}.", *worst.reasons))
@@ -334,4 +362,34 @@ def _unasked(facts: CallFacts, decision: Decision) -> Decision:
         suggestion=decision.suggestion or way,
         offers_always=False,
         scope="",
+    )
+
+
+_FINAL: Final = "Do not call again; ask the user what they want instead."
+_NO: Final = "You declined; nothing was sent."
+
+
+def said_no(decision: Decision) -> Decision:
+    """Return the decision after a person said no."""
+    return refused(decision, "The user declined.", "the user", person=_NO)
+
+
+def refused(
+    decision: Decision,
+    reason: str,
+    source: str,
+    way: str = _FINAL,
+    error: Literal["REFUSED", "UNANSWERED", "STALE"] = "REFUSED",
+    person: str = "",
+) -> Decision:
+    """Return a decision that was to ask, or to run, as a refusal."""
+    return replace(
+        decision,
+        action="deny",
+        reasons=(*decision.reasons, reason),
+        source=source,
+        offers_always=False,
+        error=error,
+        suggestion=way,
+        person=person,
     )

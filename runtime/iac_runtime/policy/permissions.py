@@ -15,19 +15,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_base.files import data_folder
+from iac_base.files import data_folder, private_file
 from iac_base.text import escaped
 from iac_runtime.language.raw import shown_line
 from iac_runtime.language.request import Event
 from iac_runtime.policy.call_view import CallView, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read
-from iac_runtime.policy.decide import decide, together
+from iac_runtime.policy.decide import PolicyLayer, decide_within, refused, said_no, together
 from iac_runtime.policy.effects import YES, Approver, CallFacts, Decision, Shown, Story, Verdict
 from iac_runtime.policy.escalation import escalate
-from iac_runtime.policy.file import load_policy, policy_path
+from iac_runtime.policy.file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import (
     APPROVERS,
@@ -50,10 +50,8 @@ if TYPE_CHECKING:
 _TOO_MANY: Final = (
     "Too many approval prompts of {} were declined or ignored: none appears for {} more."
 )
-_FINAL: Final = "Do not call again; ask the user what they want instead."
 _UNANSWERED: Final = "Nobody declined. Tell the user that an approval prompt will appear, then"
 " call again."
-_NO: Final = "You declined; nothing was sent."
 _SILENT: Final = "There was no answer; nothing was sent."
 _WAYS: Final[Mapping[Approver, str]] = {
     "client": "the client",
@@ -118,6 +116,7 @@ class Permissions:
         home: The user's home folder.
         identify: Knows apps by the names of their processes.
         now: The time of day in seconds.
+        team: A second policy, that of a team, which the user's own can only make stricter.
     """
 
     def __init__(
@@ -129,8 +128,10 @@ class Permissions:
         home: str | None = None,
         identify: Identify = nobody,
         now: Callable[[], float] = time.time,
+        team: Policy | None = None,
     ) -> None:
         self.policy = policy
+        self._team = () if team is None else (PolicyLayer(team, read_settings(Flags(), {}, team)),)
         self.settings = settings
         self.taint = (context and context.taint) or Taint()
         own = (str(data_folder()), policy.path or str(policy_path()))
@@ -226,9 +227,9 @@ class Permissions:
                 if itself.action != "allow":
                     return replace(itself, level=found.level)
             return found
-        known = facts, self.policy, self.settings, tuple(REGISTERED)
+        known = facts, (PolicyLayer(self.policy, self.settings, tuple(REGISTERED)), *self._team)
         granted = _GRANTED if (facts.holder, facts.memory) in self._granted else ""
-        decision = decide(*known, granted)
+        decision = decide_within(*known, granted)
         if granted or not decision.offers_always:
             return decision
         from iac_runtime.policy.approvals import find
@@ -236,7 +237,7 @@ class Permissions:
         # Without its memory it asks.
         with contextlib.suppress(SetupError):
             row = find(self.store, facts)
-            return decide(*known, row.name) if row else decision
+            return decide_within(*known, row.name) if row else decision
         return decision
 
     def ask(self, facts: CallFacts, decision: Decision) -> PendingApproval | Decision:
@@ -251,7 +252,7 @@ class Permissions:
             return decision
         story = facts.story
         if sum(said in YES for _, said in story.asked) >= ROUNDS:
-            return _refused(decision, _CHANGING, "what it names", _LOOK, "STALE")
+            return refused(decision, _CHANGING, "what it names", _LOOK, "STALE")
         way = _next(facts)
         if way is None:
             return _unanswered(decision, story)
@@ -261,7 +262,7 @@ class Permissions:
         if isinstance(token, Stopped):
             who, span = escaped(facts.client) or "this program", _span(token.seconds)
             reason = _TOO_MANY.format(who, span)
-            return _refused(decision, reason, "the limit of questions", _RESUME, "UNANSWERED")
+            return refused(decision, reason, "the limit of questions", _RESUME, "UNANSWERED")
         question = question_for(facts, decision, partial(keep, self.store.folder))
         return PendingApproval(question, token, way, story)
 
@@ -284,10 +285,10 @@ class Permissions:
             said = redeem(self.store, token, facts, decision, self._now)
         except TokenError as error:
             if verdict == "decline":
-                return facts, _said_no(decision)
+                return facts, said_no(decision)
             if str(error) == CHANGED:
-                return facts, _refused(decision, str(error), "the approval", _LOOK, "STALE")
-            return facts, _refused(decision, str(error), "the approval")
+                return facts, refused(decision, str(error), "the approval", _LOOK, "STALE")
+            return facts, refused(decision, str(error), "the approval")
         asked: Any = (*map(tuple, said.asked), (said.way, verdict))
         facts = replace(facts, story=Story(said.story, asked))
         with self.store.change() as connection:
@@ -295,7 +296,7 @@ class Permissions:
         if decision.action == "deny":
             return facts, decision
         if verdict == "decline":
-            return facts, _said_no(decision)
+            return facts, said_no(decision)
         if verdict not in YES:
             return facts, decision
         if said.pin != facts.pin:
@@ -348,31 +349,25 @@ def _next(facts: CallFacts) -> Approver | None:
 def _unanswered(decision: Decision, story: Story) -> Decision:
     came = (f"{_WAYS[way]} {_CAME[said]}" for way, said in dict(story.asked).items() if said)
     reason = f"No approval prompt was available: {', '.join(came)}."
-    return _refused(decision, reason, "no answer", _UNANSWERED, "UNANSWERED", _SILENT)
+    return refused(decision, reason, "no answer", _UNANSWERED, "UNANSWERED", _SILENT)
 
 
-def _said_no(decision: Decision) -> Decision:
-    return _refused(decision, "The user declined.", "the user", person=_NO)
+TEAM: Final = "team-policy.toml"
+"""The policy of a team, in the state folder; `iac-fleet forward` keeps it there."""
 
 
-def _refused(
-    decision: Decision,
-    reason: str,
-    source: str,
-    way: str = _FINAL,
-    error: Literal["REFUSED", "UNANSWERED", "STALE"] = "REFUSED",
-    person: str = "",
-) -> Decision:
-    return replace(
-        decision,
-        action="deny",
-        reasons=(*decision.reasons, reason),
-        source=source,
-        offers_always=False,
-        error=error,
-        suggestion=way,
-        person=person,
-    )
+def load_team_policy() -> Policy | None:
+    """Return the policy that a team published for this Mac; None where it has none.
+
+    Raises:
+        SetupError: It is not right, or others can write to it.
+    """
+    path = data_folder() / "state" / TEAM
+    try:
+        private_file(path)
+        return parse_policy(path.read_text("utf-8"), TEAM)
+    except FileNotFoundError:
+        return None
 
 
 def open_permissions(
@@ -390,7 +385,8 @@ def open_permissions(
     """
     policy = load_policy(policy_file)
     settings = read_settings(flags, os.environ if environ is None else environ, policy)
-    return Permissions(policy, settings, home=home, identify=identify)
+    team = load_team_policy()
+    return Permissions(policy, settings, home=home, identify=identify, team=team)
 
 
 def default_permissions(home: str | None = None) -> Permissions:

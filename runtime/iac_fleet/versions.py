@@ -1,0 +1,162 @@
+"""A team's policy, signed with the team's key, and what a Mac makes of it.
+
+A signature covers the number, so an older version cannot come again as a newer one. A Mac keeps the
+last version that it took; what is not signed by the key that it was given, or is older, is refused
+and written into its audit. The database only carries versions: whoever owns it cannot make one.
+"""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from iac_base.errors import IacError, SetupError
+from iac_base.files import private_file, write_whole
+from iac_fleet.settings import FleetSettings
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
+from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.permissions import TEAM
+
+_TAKEN: Final = "team-version.json"
+"""`{"number", "refused"}`: the version that this Mac has, and the last one that it refused."""
+
+
+class TeamPolicy(NamedTuple):
+    """A version of a team's policy: its number, the share of Macs in percent, a TOML text."""
+
+    number: int
+    share: int
+    body: str
+
+    def signed(self) -> bytes:
+        """Return what its signature covers."""
+        return json.dumps(["iac-fleet policy", self.number, self.share, self.body]).encode()
+
+
+def make_key(path: Path) -> str:
+    """Write a new private key, for this user alone; return its public half.
+
+    Raises:
+        SetupError: The file exists or cannot be written.
+    """
+    key = Ed25519PrivateKey.generate()
+    if path.exists():
+        raise SetupError(f"{path} exists already; a key is never overwritten.")
+    text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        write_whole(path, text, mode=0o600)
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror}.") from None
+    return public(key)
+
+
+def public(key: Ed25519PrivateKey) -> str:
+    """Return the public half of a key, in base64."""
+    return base64.b64encode(key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+
+
+def read_key(path: Path) -> Ed25519PrivateKey:
+    """Return a private key. Raises SetupError."""
+    try:
+        private_file(path)
+        key = load_pem_private_key(path.read_bytes(), None)
+    except (OSError, ValueError, TypeError):
+        raise SetupError(
+            f"{path} is not a private key; make one with: iac-fleet key FILE"
+        ) from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise SetupError(f"{path} is another kind of key; make one with: iac-fleet key FILE")
+    return key
+
+
+def publish(connection: Any, key: Ed25519PrivateKey, body: str, share: int) -> int:
+    """Publish a policy to a share of the team's Macs; return its number.
+
+    Raises:
+        SetupError: It is no policy.
+    """
+    parse_policy(body)
+    [number] = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM versions").fetchone()
+    version = TeamPolicy(number, share, body)
+    connection.execute("SELECT publish(%s, %s, %s, %s)", (*version, key.sign(version.signed())))
+    return int(number)
+
+
+def published(connection: Any, number: int) -> TeamPolicy:
+    """Return a version by its number. Raises SetupError."""
+    query = "SELECT number, share, body FROM versions WHERE number = %s"
+    found = connection.execute(query, (number,)).fetchone()
+    if found is None:
+        raise SetupError(f"There is no version {number}.")
+    return TeamPolicy(*found)
+
+
+def take(connection: Any, settings: FleetSettings, state: Path) -> str:
+    """Take the newest version over that is meant for this Mac; return what came of it, in words.
+
+    Empty where there is nothing new, or no key. What is refused is written into the audit, once.
+    """
+    if not settings.key:
+        return ""
+    query = "SELECT number, share, body, signature FROM newest(%s)"
+    found = connection.execute(query, (settings.host,)).fetchone()
+    told = _taken(state)
+    if found is None or found[0] == told["number"] or found[0] == told["refused"]:
+        return ""
+    version = TeamPolicy(*found[:3])
+    why = _wrong(version, bytes(found[3]), settings.key, told["number"])
+    if why:
+        _note(state, told | {"refused": version.number})
+        _record(state, version, why)
+        return f"Version {version.number} of the team's policy is refused: {why}."
+    write_whole(state / TEAM, version.body, mode=0o600)
+    _note(state, {"number": version.number, "refused": 0})
+    return f"Version {version.number} of the team's policy holds for what starts from now on."
+
+
+def _wrong(version: TeamPolicy, signature: bytes, key: str, last: int) -> str:
+    try:
+        Ed25519PublicKey.from_public_bytes(base64.b64decode(key)).verify(
+            signature, version.signed()
+        )
+    except (InvalidSignature, ValueError):
+        return "it is not signed with the team's key"
+    if version.number < last:
+        return f"it is older than version {last}"
+    try:
+        parse_policy(version.body)
+    except IacError as error:
+        return f"it is no policy ({error})"
+    return ""
+
+
+def _taken(state: Path) -> dict[str, int]:
+    try:
+        told = json.loads((state / _TAKEN).read_bytes())
+        return {"number": int(told["number"]), "refused": int(told["refused"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"number": 0, "refused": 0}
+
+
+def _note(state: Path, told: dict[str, int]) -> None:
+    write_whole(state / _TAKEN, json.dumps(told), mode=0o600)
+
+
+def _record(state: Path, version: TeamPolicy, why: str) -> None:
+    audit = Audit.open(state)
+    intent = AuditIntent(
+        "iac-fleet", "DANGEROUS", client="iac-fleet", decision="deny", source="the team's key",
+        reasons=(why,), arguments={"version": version.number},
+    )  # fmt: skip
+    audit.outcome(audit.intent(intent), AuditOutcome("refused", 0.0))
+    audit.close()

@@ -1,0 +1,157 @@
+"""A team's policy: signed, staged, rolled back, and never looser than a Mac's own."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fleet_record import HOST, Fleet
+
+from iac_base.errors import SetupError
+from iac_fleet import database, versions
+from iac_fleet.settings import FleetSettings
+from iac_runtime.audit.reading import Query, find
+from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.plans import Asks, Call, Done, Refused
+from iac_runtime.policy.permissions import TEAM, Requester
+
+NOTE = {"name": "a", "body": "b", "folder": "folders[0]"}
+DENIES = '[[deny]]\napp = "com.apple.Notes"\nlevel = "MODIFY"\n'
+
+
+class Team:
+    """A fleet with a key, and a Mac that has its public half."""
+
+    def __init__(self, fleet: Fleet, folder: Path) -> None:
+        self.fleet, self.file = fleet, folder / "team.pem"
+        self.public = versions.make_key(self.file)
+        self.key = versions.read_key(self.file)
+        self.fleet.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def publish(self, body: str, share: int = 100, **other: Any) -> int:
+        with database.connected(self.fleet.address("lead")) as lead:
+            return versions.publish(lead, other.get("key", self.key), body, share)
+
+    def take(self, host: str = HOST) -> str:
+        settings = FleetSettings(self.fleet.address("mac"), host, 1_000, self.public)
+        with database.connected(settings.database) as mac:
+            return versions.take(mac, settings, self.fleet.state)
+
+    @property
+    def policy(self) -> str:
+        path = self.fleet.state / TEAM
+        return path.read_text() if path.exists() else ""
+
+
+@pytest.fixture
+def team(fleet: Fleet, tmp_path: Path) -> Team:
+    return Team(fleet, tmp_path)
+
+
+def test_a_version_is_taken_over_once_and_rolled_back(team: Team) -> None:
+    team.publish("preset = 'private'\n")
+    assert team.take().startswith("Version 1 of the team's policy holds")
+    assert team.take() == ""
+    team.publish("preset = 'read-only'\n")
+    team.take()
+    assert team.policy == "preset = 'read-only'\n"
+    with database.connected(team.fleet.address("lead")) as lead:
+        team.publish(versions.published(lead, 1).body)
+    assert team.take().startswith("Version 3")
+    assert team.policy == "preset = 'private'\n"
+
+
+def test_a_version_is_staged_to_a_share_of_the_macs(team: Team) -> None:
+    team.publish("preset = 'private'\n", share=0)
+    assert team.take() == ""
+    team.publish("preset = 'private'\n", share=30)
+    early = [host for host in map(str, range(200)) if Team.take(team, host)]
+    # Each take notes the version for this one state folder, so the first Mac of the share is seen.
+    assert len(early) == 1
+    with database.connected(team.fleet.address("mac")) as mac:
+        staged = [
+            host
+            for host in map(str, range(400))
+            if mac.execute("SELECT number FROM newest(%s)", (host,)).fetchone()
+        ]
+    assert 80 < len(staged) < 160
+
+
+def test_what_is_not_signed_by_the_team_is_refused_and_recorded(team: Team, tmp_path: Path) -> None:
+    team.publish("preset = 'private'\n")
+    team.take()
+    versions.make_key(tmp_path / "other.pem")
+    team.publish("preset = 'trusted'\n", key=versions.read_key(tmp_path / "other.pem"))
+    assert "refused: it is not signed with the team's key" in team.take()
+    assert team.take() == ""
+    with database.connected(team.fleet.address("owner")) as owner:
+        owner.execute("UPDATE versions SET body = 'preset = \"trusted\"' WHERE number = 1")
+        owner.execute("DELETE FROM versions WHERE number = 2")
+    # The number that it has is not looked at again; under a new one the signature does not fit.
+    with database.connected(team.fleet.address("owner")) as owner:
+        owner.execute("UPDATE versions SET number = 7")
+    assert "not signed" in team.take()
+    assert team.policy == "preset = 'private'\n"
+    rows = find(team.fleet.state, Query(tool="iac-fleet"), 10)
+    assert [(row.decision, row.arguments["version"]) for row in rows] == [("deny", 2), ("deny", 7)]
+
+
+def test_an_older_version_and_what_is_no_policy_are_refused(team: Team) -> None:
+    team.publish("preset = 'cautious'\n")
+    team.publish("preset = 'private'\n")
+    team.take()
+    with database.connected(team.fleet.address("owner")) as owner:
+        owner.execute("DELETE FROM versions WHERE number = 2")
+    assert "it is older than version 2" in team.take()
+    with pytest.raises(SetupError, match="presett"):
+        team.publish("presett = 'private'\n")
+    assert team.policy == "preset = 'private'\n"
+
+
+def test_a_mac_publishes_nothing(team: Team) -> None:
+    with (
+        pytest.raises(SetupError, match="permission denied"),
+        database.connected(team.fleet.address("mac")) as mac,
+    ):
+        mac.execute("SELECT publish(1, 100, '', '')")
+
+
+@pytest.mark.parametrize(
+    ("own", "published", "ends"),
+    [
+        ("preset = 'trusted'\n", "", "done"),
+        ("preset = 'trusted'\n", DENIES, "the team's policy, "),
+        ("preset = 'trusted'\n", "preset = 'read-only'\n", "the team's policy, preset read-only"),
+        ("preset = 'trusted'\n", "preset = 'cautious'\n", "asks"),
+        ("preset = 'read-only'\n", "preset = 'trusted'\n", "preset read-only"),
+        (DENIES, "preset = 'trusted'\n", "policy.toml line 1"),
+    ],
+)
+def test_the_stricter_of_both_policies_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, published: str, ends: str
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path))
+    (tmp_path / "policy.toml").write_text(own)
+    if published:
+        state = tmp_path / "state"
+        state.mkdir(mode=0o700)
+        (state / TEAM).write_text(published)
+        (state / TEAM).chmod(0o600)
+    gate = open_gate(GateOptions(simulate=""))
+    found = gate.call(Call("notes_make_note", NOTE, Requester("tester", ("client",))))
+    gate.close()
+    if isinstance(found, Refused):
+        assert found.source.startswith(ends) or ends in found.source
+    else:
+        assert {"done": Done, "asks": Asks}[ends] is type(found)
+
+
+def test_a_key_is_never_overwritten_and_a_wrong_one_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "team.pem"
+    versions.make_key(file)
+    assert file.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(SetupError, match="exists already"):
+        versions.make_key(file)
+    (tmp_path / "no.pem").write_text("no key")
+    (tmp_path / "no.pem").chmod(0o600)
+    with pytest.raises(SetupError, match="is not a private key"):
+        versions.read_key(tmp_path / "no.pem")
