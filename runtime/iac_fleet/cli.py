@@ -172,12 +172,11 @@ def hosts(as_json: bool, address: str | None) -> None:
         _lines(rows)
         return
     for row in rows:
-        apps, facts = row["facts"].get("apps", ()), row["facts"]
-        tools = sum(sum(app["tools"].values()) for app in apps)
+        tools = sum(sum(app["tools"].values()) for app in row["apps"])
         alarms = f", {row['alarms']} alarms" if row["alarms"] else ""
         click.echo(
             f"{escaped(row['host'])}  {row['seen']:%Y-%m-%d %H:%M}  version"
-            f" {escaped(str(facts.get('version', '?')))}, {len(apps)} apps, {tools} tools,"
+            f" {escaped(row['version'])}, {len(row['apps'])} apps, {tools} tools,"
             f" {row['rows']} rows{alarms}"
         )
 
@@ -191,7 +190,7 @@ def levels(as_json: bool, address: str | None) -> None:
         rows = [
             {"host": row["host"], **app}
             for row in database.hosts(connection)
-            for app in row["facts"].get("apps", ())
+            for app in row["apps"]
         ]
     if as_json:
         _lines(rows)

@@ -146,15 +146,34 @@ def shortened(connection: psycopg.Connection[Any], host: str, store: str, seq: i
 
 
 def hosts(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
-    """Return each host: name, when it was last heard, rows, alarms, and what it said of itself."""
+    """Return each host: name, when it was last heard, version, apps, rows and alarms."""
     rows = connection.execute(
         """SELECT h.host, h.seen, h.facts,
             (SELECT coalesce(sum(last_seq), 0) FROM chains c WHERE c.host = h.host) AS sent,
             (SELECT count(*) FROM faults f WHERE f.host = h.host) AS faults
         FROM hosts h ORDER BY h.host"""
     )
-    names = ("host", "seen", "facts", "rows", "alarms")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return [
+        {"host": host, "seen": seen, **_said(facts), "rows": sent, "alarms": faults}
+        for host, seen, facts, sent, faults in rows
+    ]
+
+
+def _said(facts: Any) -> dict[str, Any]:
+    """Return what a host says of itself, in the form that it should have: it may say anything."""
+    told = facts if isinstance(facts, dict) else {}
+    apps = told.get("apps", ())
+    return {
+        "version": str(told.get("version", "?"))[:40],
+        "apps": [
+            {
+                "name": str(app.get("name", ""))[:100],
+                "tools": {str(k)[:20]: v for k, v in tools.items() if type(v) is int},
+            }
+            for app in (apps if isinstance(apps, list) else ())
+            if isinstance(app, dict) and isinstance(tools := app.get("tools"), dict)
+        ],
+    }
 
 
 _FILTERS: Final = {

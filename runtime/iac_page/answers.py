@@ -28,12 +28,16 @@ from iac_runtime.serve.pages import ToolSearch
 
 
 class PageSources(NamedTuple):
-    """What the page shows: the state folder, the gate, one for simulated apps, and its secrets."""
+    """What the page shows: the state folder, the gate, one for simulated apps, and its secrets.
+
+    `fleet` is the address of a team's database; empty for this Mac alone.
+    """
 
     state: Path
     gate: Gate
     simulated: Callable[[], Gate]
     keys: PageKeys
+    fleet: str = ""
 
 
 Show = Callable[..., Response]
@@ -223,6 +227,21 @@ def _accept(
     return show("changes", {**changes.view(sources.gate, app), "review": review, "said": said})
 
 
+def _fleet(sources: PageSources, request: Request, show: Show) -> Response:
+    # Needs psycopg, which a page of one Mac does without.
+    from iac_fleet import database
+
+    if not sources.fleet:
+        return show("fault", {"says": "no_fleet"}, 404)
+    asked = {name: value for name in _ASKED if (value := request.query_params.get(name, ""))}
+    with database.connected(sources.fleet) as connection:
+        alarms = database.check(connection, 24.0)[1] if "check" in request.query_params else None
+        hosts, calls = database.hosts(connection), database.calls(connection, asked, views.PAGE)
+    return show("fleet", {"hosts": hosts, "calls": calls, "asked": asked, "alarms": alarms})
+
+
+_ASKED: Final = ("host", "app", "tool", "client", "level", "decision", "since", "until", "text")
+
 VIEWS: Final[Mapping[str, Make]] = {
     "/": lambda *_: RedirectResponse("/now", 303),
     "/now": _now,
@@ -236,6 +255,7 @@ VIEWS: Final[Mapping[str, Make]] = {
     "/chain": _chain,
     "/changes": _changes,
     "/rules": _rules,
+    "/fleet": _fleet,
 }
 CHANGES: Final[Mapping[str, Change]] = {
     "/now": _answer,

@@ -1,5 +1,6 @@
 """`iac-mcp open`: the page in a browser."""
 
+import os
 import webbrowser
 
 import click
@@ -21,13 +22,15 @@ from iac_runtime.gate.opening import GateOptions
     help="Minutes until it ends by itself when nobody looks.",
 )
 @click.option("--simulate", is_flag=True, help="Try calls on simulated apps only.")
-def open_page(no_browser: bool, port: int, idle: float, simulate: bool) -> None:
+@click.option("--fleet", is_flag=True, help="Show the record of your team's Macs too.")
+def open_page(no_browser: bool, port: int, idle: float, simulate: bool, fleet: bool) -> None:
     """Open a page that shows what assistants may do, what they did, and what waits for you.
 
     \b
     Examples:
       iac-mcp open                         in your browser
       iac-mcp open --no-browser            print the address
+      iac-mcp open --fleet                 with the record of your team's Macs
     """
     try:
         from iac_page.server import serve
@@ -43,4 +46,14 @@ def open_page(no_browser: bool, port: int, idle: float, simulate: bool) -> None:
                 "The page is open in your browser. It ends with Ctrl-C, or when nobody looks."
             )
 
-    serve(GateOptions(simulate="" if simulate else None), port, idle * 60, tell)
+    database = _fleet_address() if fleet else ""
+    serve(GateOptions(simulate="" if simulate else None), port, idle * 60, tell, database)
+
+
+def _fleet_address() -> str:
+    try:
+        from iac_fleet import database  # noqa: F401
+        from iac_fleet.settings import read_settings
+    except ModuleNotFoundError as error:
+        raise SetupError(f"The fleet needs {error.name}: {pip_install('fleet')}") from None
+    return os.environ.get("IAC_FLEET_DATABASE") or read_settings().database

@@ -47,8 +47,12 @@ _LOOK: Final = 0.5
 _CHECK: Final = 5.0
 
 
-def serve(options: GateOptions, port: int, idle: float, tell: Callable[[str], None]) -> None:
+def serve(
+    options: GateOptions, port: int, idle: float, tell: Callable[[str], None], fleet: str = ""
+) -> None:
     """Serve the page on loopback until nobody looked for `idle` seconds.
+
+    `fleet` is the address of a team's database, whose record a view of its own shows.
 
     Raises:
         SetupError: The tools, the policy or the state cannot be used, or the port is taken.
@@ -73,7 +77,7 @@ def serve(options: GateOptions, port: int, idle: float, tell: Callable[[str], No
         except OSError as error:
             raise SetupError(f"Port {port} cannot be used: {error.strerror}.") from None
         at = listener.getsockname()[1]
-        app = make_app(PageSources(state, gate, simulated, keys), at)
+        app = make_app(PageSources(state, gate, simulated, keys, fleet), at)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
         server = uvicorn.Server(config)
 
@@ -93,7 +97,7 @@ def serve(options: GateOptions, port: int, idle: float, tell: Callable[[str], No
 
 def make_app(sources: PageSources, port: int) -> PageGuard:
     """Return the page as an application; `port` is where it is reached."""
-    show = partial(_show, _environment(sources.keys))
+    show = partial(_show, _environment(sources.keys, fleet=bool(sources.fleet)))
     routes = [
         Route(path, _endpoint(make, sources, show), methods=["GET"]) for path, make in VIEWS.items()
     ]
@@ -108,7 +112,7 @@ def make_app(sources: PageSources, port: int) -> PageGuard:
     return PageGuard(app, sources.keys, port)
 
 
-def _environment(keys: PageKeys) -> Environment:
+def _environment(keys: PageKeys, *, fleet: bool) -> Environment:
     found = Environment(
         loader=PackageLoader("iac_page"),
         autoescape=True,
@@ -122,6 +126,7 @@ def _environment(keys: PageKeys) -> Environment:
     )
     found.globals["t"] = tomllib.loads((HERE / "texts.toml").read_text(encoding="utf-8"))
     found.globals["form_token"] = keys.form
+    found.globals["fleet"] = fleet
     found.filters["json"] = views.pretty
     found.filters["query"] = urlencode
     found.filters["told"] = lambda question: told(question.text)

@@ -1,0 +1,59 @@
+"""The page with the record of a team: what all Macs did, whatever one of them says."""
+
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from http.cookiejar import CookieJar
+from pathlib import Path
+
+import pytest
+from fleet_record import Fleet
+
+from iac_fleet import database
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def page(fleet: Fleet, tmp_path: Path) -> Iterator[urllib.request.OpenerDirector]:
+    """What gets addresses of the page, let in by its one-time address."""
+    env = {**os.environ, "IAC_DATA": str(tmp_path / "own")}
+    env["IAC_FLEET_DATABASE"] = fleet.address("lead")
+    argv = [sys.executable, "-m", "iac_mcp", "open", "--no-browser", "--simulate", "--fleet"]
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        found = re.search(r"http://\S+", child.stdout.readline())
+        assert found is not None
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        opener.open(found[0]).close()
+        opener.addheaders = [("x-base", found[0].partition("/enter")[0])]
+        yield opener
+        child.terminate()
+
+
+def read(page: urllib.request.OpenerDirector, path: str) -> str:
+    with page.open(f"{page.addheaders[0][1]}{path}") as answer:
+        return str(answer.read().decode())
+
+
+def test_the_page_shows_all_macs_and_searches_their_calls(
+    fleet: Fleet, page: urllib.request.OpenerDirector
+) -> None:
+    fleet.write(3)
+    fleet.forward()
+    with database.connected(fleet.address("mac")) as mac:
+        database.tell(mac, HOSTILE, {"version": HOSTILE, "apps": [HOSTILE, {"tools": 5}]})
+        mac.execute("SELECT tell('odd', '[1, 2]')")
+    text = read(page, "/fleet")
+    assert ">studio</a>" in text
+    assert text.count("notes_count") == 3
+    assert HOSTILE not in text
+    assert "&lt;script&gt;" in text
+    assert "notes_count" not in read(page, "/fleet?app=com.apple.mail")
+    assert "Every chain holds" in read(page, "/fleet?check=1")
+    with database.connected(fleet.address("owner")) as owner:
+        owner.execute("UPDATE rows SET body = '{}' WHERE seq = 3")
+    assert "it was changed" in read(page, "/fleet?check=1")
