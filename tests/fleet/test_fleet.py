@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from iac_base.errors import SetupError
 from iac_fleet import database, demo
 from iac_fleet.settings import FleetSettings, read_settings, settings_path, write_settings
-from iac_runtime.audit import Audit, AuditError, AuditIntent
+from iac_runtime.audit import Audit, AuditError, AuditIntent, writer
 from iac_runtime.audit.chain import AuditRow, text_of
 
 
@@ -219,6 +221,53 @@ def test_nothing_is_lost_or_doubled_whatever_fails(
     fleet.forward()
     assert fleet.there() == fleet.local()
     assert fleet.alarms() == []
+
+
+def test_a_clock_that_steps_changes_no_order(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    for moment in (
+        "2026-03-01T09:30:00.000Z",
+        "2031-01-01T00:00:00.000Z",
+        "1970-01-01T00:00:00.000Z",
+    ):
+        monkeypatch.setattr(writer, "_now", lambda moment=moment: moment)
+        fleet.write(5)
+        fleet.forward()
+    assert fleet.there() == fleet.local()
+    assert fleet.alarms() == []
+
+
+@pytest.mark.stress
+def test_a_full_disk_loses_nothing(fleet: Fleet, tmp_path: Path) -> None:
+    disk = Path(tempfile.mkdtemp(prefix="iac-fleet-disk-"))
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120m,mode=755", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no file system of its own can be mounted here")
+    try:
+        with demo.served(disk / "postgresql") as server:
+            full = Fleet(server, "postgres", tmp_path / "state")
+            with database.connected(full.address("owner")) as owner:
+                owner.execute("CREATE ROLE mac LOGIN")
+                owner.execute("CREATE ROLE lead LOGIN")
+                database.migrate(owner)
+                database.add_team(owner, "red", "mac", reads=False)
+                database.add_team(owner, "red", "lead", reads=True)
+            full.write(200)
+            full.forward()
+            junk = disk / "junk"
+            with suppress(OSError), junk.open("wb") as file:
+                while True:
+                    file.write(bytes(65_536))
+                    file.flush()
+            full.write(2_000, text="x" * 900)
+            with pytest.raises(SetupError):
+                full.forward()
+            junk.unlink()
+            full.forward()
+            assert full.there() == full.local()
+            assert full.alarms() == []
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=False)
+        disk.rmdir()
 
 
 def suppress_forward(fleet: Fleet) -> None:
