@@ -36,6 +36,9 @@ _WIDTH: Final = 96
 _FILE: Final = ("file", "what it does")
 
 VARIABLES: Final[Mapping[str, str]] = {
+    "IAC_FLEET_DATABASE": "The database that `iac-fleet` and `iac-mcp open --fleet` read.",
+    "IAC_SHORTCUTS": "The program that runs App Intents, in place of `shortcuts`.",
+    "IAC_SHORTCUTS_STATE": "The file of `iac-shortcuts`, the simulated program.",
     "IAC_DATA": "The data folder to use instead of your platform's: tools, state, policy.",
     "IAC_OSASCRIPT": "The osascript to use.",
     "IAC_READ_ONLY": "1: use only tools that never change anything.",

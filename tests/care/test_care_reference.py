@@ -70,7 +70,14 @@ def test_every_variable_that_is_read_is_in_the_settings(reference: ModuleType) -
     words = re.compile(r"\bIAC_[A-Z][A-Z_]*[A-Z]\b")
     read = {
         word
-        for package in ("iac_base", "iac_mcp", "iac_runtime", "iac_simulator")
+        for package in (
+            "iac_base",
+            "iac_fleet",
+            "iac_mcp",
+            "iac_page",
+            "iac_runtime",
+            "iac_simulator",
+        )
         for path in (ROOT / "runtime" / package).rglob("*.py")
         for word in words.findall(path.read_text(encoding="utf-8"))
     }
