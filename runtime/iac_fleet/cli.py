@@ -19,7 +19,7 @@ from iac_base.distribution import DISTRIBUTION
 from iac_base.errors import IacError
 from iac_base.files import open_state
 from iac_base.text import escaped
-from iac_fleet import database, versions
+from iac_fleet import approving, database, versions
 from iac_fleet.forward import facts_of, forward, forward_once
 from iac_fleet.settings import BEHIND, FleetSettings, read_settings, write_settings
 from iac_runtime.version import VERSION
@@ -79,11 +79,14 @@ def add_team(team: str, role: str, reads: bool, address: str | None) -> None:
     help="Rows that may wait for the database before tools change nothing more.",
 )
 @click.option("--key", default="", help="The public key of the team, to take its policy over.")
-def join(address: str, host: str | None, behind: int, key: str) -> None:
+@click.option(
+    "--approver", multiple=True, help="The public key of who may answer this Mac's questions."
+)
+def join(address: str, host: str | None, behind: int, key: str, approver: tuple[str, ...]) -> None:
     """Let this Mac send its record to a database, such as postgresql://mac@server/fleet."""
     import socket
 
-    settings = FleetSettings(address, host or socket.gethostname(), behind, key)
+    settings = FleetSettings(address, host or socket.gethostname(), behind, key, approver)
     with database.connected(address) as connection:
         # Also says whether this role may write.
         database.tell(connection, settings.host, {"version": VERSION})
@@ -159,6 +162,40 @@ def rollback(number: int, key: Path, share: int, address: str | None) -> None:
         body = versions.published(connection, number).body
         new = versions.publish(connection, signer, body, share)
     click.echo(f"Version {new} is version {number} again, for {share} of 100 Macs.")
+
+
+@cli.command("questions")
+@JSON
+@DATABASE
+def list_questions(as_json: bool, address: str | None) -> None:
+    """Show the questions of unattended Macs that wait for an approver."""
+    with database.connected(_address(address)) as connection:
+        rows = approving.questions(connection)
+    if as_json:
+        _lines([row._asdict() for row in rows])
+        return
+    for row in rows:
+        click.echo(f"{escaped(row.host)} {escaped(row.id)}\n{_shown(row.text)}\n")
+
+
+@cli.command("answer")
+@click.argument("host")
+@click.argument("question")
+@click.option("--key", type=PRIVATE_FILE, required=True, help="Your private key.")
+@DATABASE
+def answer_question(host: str, question: str, key: Path, address: str | None) -> None:
+    """Answer a question of another Mac, after it was shown to you."""
+    signer = versions.read_key(key)
+    with database.connected(_address(address)) as connection:
+        found = approving.find_question(connection, host, question)
+        click.echo(_shown(found.text))
+        said = click.prompt("Answer", type=click.Choice(found.answers, case_sensitive=False))
+        approving.give(connection, signer, found, said)
+    click.echo("Your answer is signed and on its way.")
+
+
+def _shown(text: str) -> str:
+    return "\n".join(map(escaped, text.split("\n")))
 
 
 @cli.command()

@@ -101,9 +101,9 @@ def add_team(connection: psycopg.Connection[Any], team: str, role: str, *, reads
 
 _GRANTS: Final = (
     "GRANT USAGE ON SCHEMA fleet TO {}",
-    "GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, my_team, newest TO {}",
-    "GRANT SELECT ON hosts, chains, rows, faults, versions TO {}",
-    "GRANT EXECUTE ON FUNCTION publish TO {}",
+    "GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, my_team, newest, ask TO {}",
+    "GRANT SELECT ON hosts, chains, rows, faults, versions, questions, answers TO {}",
+    "GRANT EXECUTE ON FUNCTION publish, give TO {}",
 )
 
 

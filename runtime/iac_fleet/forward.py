@@ -13,11 +13,13 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
 from iac_fleet import database
+from iac_fleet.approving import pass_on
 from iac_fleet.settings import FleetSettings
 from iac_fleet.versions import take
 from iac_runtime.audit.chain import AuditRow
 from iac_runtime.audit.reading import opened
 from iac_runtime.audit.store import FORWARDED, last_drop, last_place, store_id
+from iac_runtime.policy.page import close_page
 
 BATCH: Final = 1_000
 """Rows of one transaction."""
@@ -92,7 +94,21 @@ def forward(
         facts: Returns what this host says of itself.
         tell: Is given lines for a person.
     """
+    try:
+        _forward(settings, state, facts, tell, ended)
+    finally:
+        close_page(state)
+
+
+def _forward(
+    settings: FleetSettings,
+    state: Path,
+    facts: Callable[[], dict[str, Any]],
+    tell: Callable[[str], None],
+    ended: Callable[[float], bool],
+) -> None:
     wait, out = PAUSE, False
+    refused: set[bytes] = set()
     while True:
         try:
             with database.connected(settings.database) as connection:
@@ -102,6 +118,7 @@ def forward(
                         database.tell(connection, settings.host, facts())
                         told = time.monotonic()
                     done = forward_once(settings, state, connection)
+                    pass_on(connection, settings, state, refused)
                     if said := take(connection, settings, state):
                         tell(said)
                     wait, out = PAUSE, _told(tell, "The database is there again.", out, now=False)

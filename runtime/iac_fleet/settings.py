@@ -15,13 +15,15 @@ BEHIND: Final = 1_000_000
 class FleetSettings(NamedTuple):
     """What `fleet.toml` says: the database's address, this Mac's name there, rows that may wait.
 
-    With `key`, the public key of the team in base64, this Mac takes the team's policy over.
+    With `key`, the public key of the team in base64, this Mac takes the team's policy over. The
+    holders of the keys in `approvers` may answer its questions.
     """
 
     database: str
     host: str
     behind: int = BEHIND
     key: str = ""
+    approvers: tuple[str, ...] = ()
 
 
 def settings_path() -> Path:
@@ -39,6 +41,7 @@ def read_settings() -> FleetSettings:
     try:
         private_file(path)
         table = tomllib.loads(path.read_text("utf-8"))["fleet"]
+        table["approvers"] = tuple(map(str, table.get("approvers", ())))
         found = FleetSettings(**{"host": socket.gethostname(), **table})
     except FileNotFoundError:
         raise SetupError("This Mac belongs to no fleet: iac-fleet join postgresql://…") from None
@@ -46,7 +49,7 @@ def read_settings() -> FleetSettings:
         # What is wrong may quote the address, which may hold a password.
         raise SetupError(f"{path} has no table [fleet] with database, host and behind.") from None
     kinds = [type(value) for value in found]
-    if kinds != [str, str, int, str] or not found.database:
+    if kinds != [str, str, int, str, tuple] or not found.database:
         raise SetupError(f"{path}: database and host are texts, behind is a number.")
     return found
 
@@ -63,7 +66,7 @@ def write_settings(settings: FleetSettings) -> Path:
     return path
 
 
-def _toml(value: str | int) -> str:
+def _toml(value: str | int | tuple[str, ...]) -> str:
     import tomlkit
 
-    return str(tomlkit.item(value).as_string())
+    return str(tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string())

@@ -117,7 +117,7 @@ def take(connection: Any, settings: FleetSettings, state: Path) -> str:
     why = _wrong(version, bytes(found[3]), settings.key, told["number"])
     if why:
         _note(state, told | {"refused": version.number})
-        _record(state, version, why)
+        record(state, {"version": version.number}, "refused", why)
         return f"Version {version.number} of the team's policy is refused: {why}."
     write_whole(state / TEAM, version.body, mode=0o600)
     _note(state, {"number": version.number, "refused": 0})
@@ -125,11 +125,7 @@ def take(connection: Any, settings: FleetSettings, state: Path) -> str:
 
 
 def _wrong(version: TeamPolicy, signature: bytes, key: str, last: int) -> str:
-    try:
-        Ed25519PublicKey.from_public_bytes(base64.b64decode(key)).verify(
-            signature, version.signed()
-        )
-    except (InvalidSignature, ValueError):
+    if not is_signed(version.signed(), signature, key):
         return "it is not signed with the team's key"
     if version.number < last:
         return f"it is older than version {last}"
@@ -152,11 +148,21 @@ def _note(state: Path, told: dict[str, int]) -> None:
     write_whole(state / _TAKEN, json.dumps(told), mode=0o600)
 
 
-def _record(state: Path, version: TeamPolicy, why: str) -> None:
+def is_signed(text: bytes, signature: bytes, key: str) -> bool:
+    """Say whether a text was signed with the private half of a key, which is in base64."""
+    try:
+        Ed25519PublicKey.from_public_bytes(base64.b64decode(key)).verify(signature, text)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def record(state: Path, told: dict[str, Any], result: str, why: str) -> None:
+    """Write into the audit what came of something from the team: `done` or `refused`."""
     audit = Audit.open(state)
     intent = AuditIntent(
-        "iac-fleet", "DANGEROUS", client="iac-fleet", decision="deny", source="the team's key",
-        reasons=(why,), arguments={"version": version.number},
+        "iac-fleet", "DANGEROUS", client="iac-fleet", source="the team", reasons=(why,),
+        decision="allow" if result == "done" else "deny", arguments=told,
     )  # fmt: skip
-    audit.outcome(audit.intent(intent), AuditOutcome("refused", 0.0))
+    audit.outcome(audit.intent(intent), AuditOutcome(result, 0.0))
     audit.close()

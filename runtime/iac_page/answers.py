@@ -229,15 +229,19 @@ def _accept(
 
 def _fleet(sources: PageSources, request: Request, show: Show) -> Response:
     # Needs psycopg, which a page of one Mac does without.
-    from iac_fleet import database
+    from iac_fleet import approving, database
 
     if not sources.fleet:
         return show("fault", {"says": "no_fleet"}, 404)
     asked = {name: value for name in _ASKED if (value := request.query_params.get(name, ""))}
     with database.connected(sources.fleet) as connection:
         alarms = database.check(connection, 24.0)[1] if "check" in request.query_params else None
-        hosts, calls = database.hosts(connection), database.calls(connection, asked, views.PAGE)
-    return show("fleet", {"hosts": hosts, "calls": calls, "asked": asked, "alarms": alarms})
+        values = {
+            "hosts": database.hosts(connection),
+            "calls": database.calls(connection, asked, views.PAGE),
+            "questions": approving.questions(connection),
+        }
+    return show("fleet", {**values, "asked": asked, "alarms": alarms})
 
 
 _ASKED: Final = ("host", "app", "tool", "client", "level", "decision", "since", "until", "text")

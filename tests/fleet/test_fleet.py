@@ -283,7 +283,7 @@ def test_what_is_wrong_is_one_line_without_the_password(
         read_settings()
     address = "postgresql://mac:hunter2@127.0.0.1:1/fleet"
     write_settings(FleetSettings(address, 'the "old" Mac', 5))
-    assert tuple(read_settings()) == (address, 'the "old" Mac', 5, "")
+    assert tuple(read_settings()) == (address, 'the "old" Mac', 5, "", ())
     with pytest.raises(SetupError) as caught, database.connected(address):
         pass
     assert "127.0.0.1/fleet cannot be used" in str(caught.value)

@@ -1,0 +1,96 @@
+"""Questions of a Mac where nobody sits, answered by approvers of the team.
+
+The Mac's own settings name the approvers by their public keys. An answer is signed together with
+the text that the approver saw, so the database can neither forge one nor show another question. It
+reaches the waiting call as an answer of the page does; "always" is never given from afar.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from iac_base.errors import SetupError
+from iac_fleet.settings import FleetSettings
+from iac_fleet.versions import is_signed, public, record
+from iac_runtime.policy.page import WaitingQuestion, answer, open_page, page_at_hand, waiting
+from iac_runtime.policy.question import ALWAYS
+
+
+class AskedHost(NamedTuple):
+    """A question that waits for an approver: the host, its id there, what it says, its answers."""
+
+    host: str
+    id: str
+    text: str
+    answers: tuple[str, ...]
+
+
+def pass_on(connection: Any, settings: FleetSettings, state: Path, refused: set[bytes]) -> None:
+    """Show the team what waits on this Mac, and take over what its approvers answered.
+
+    An answer that no approver of this Mac signed is refused and written into the audit, once:
+    `refused` keeps the signatures of those.
+    """
+    if not settings.approvers:
+        return
+    if not page_at_hand():
+        open_page(state)
+    asked = {row.id: row for row in waiting(state)}
+    rows = [{"id": row.id, "text": _text(row), "answers": _offered(row)} for row in asked.values()]
+    query = "SELECT id, answer, approver, signature FROM ask(%s, %s::json)"
+    for ident, said, approver, signature in connection.execute(
+        query, (settings.host, json.dumps(rows))
+    ).fetchall():
+        row = asked.get(ident)
+        if row is None or bytes(signature) in refused:
+            continue
+        given = AskedHost(settings.host, ident, _text(row), _offered(row))
+        told = {"question": ident, "answer": str(said)[:40], "approver": str(approver)[:44]}
+        known = approver in settings.approvers
+        if not (known and is_signed(_signed(given, said), bytes(signature), approver)):
+            refused.add(bytes(signature))
+            record(state, told, "refused", "no approver of this Mac signed it")
+        elif said in given.answers and answer(state, ident, said):
+            record(state, told, "done", "an approver of the team answered")
+
+
+def questions(connection: Any) -> list[AskedHost]:
+    """Return the questions of the team's Macs that wait, the oldest first."""
+    rows = connection.execute("SELECT host, id, text, answers FROM questions ORDER BY since")
+    return [AskedHost(host, ident, text, tuple(answers)) for host, ident, text, answers in rows]
+
+
+def find_question(connection: Any, host: str, ident: str) -> AskedHost:
+    """Return a question that waits. Raises SetupError."""
+    for row in questions(connection):
+        if (row.host, row.id) == (host, ident):
+            return row
+    raise SetupError(f"No question {ident} of {host} waits.")
+
+
+def give(connection: Any, key: Ed25519PrivateKey, seen: AskedHost, said: str) -> None:
+    """Answer a question as the approver saw it.
+
+    Raises:
+        SetupError: It has no such answer.
+    """
+    if said not in seen.answers:
+        raise SetupError(f"The answers are: {', '.join(seen.answers)}.")
+    told = (seen.host, seen.id, said, public(key), key.sign(_signed(seen, said)))
+    connection.execute("SELECT give(%s, %s, %s, %s, %s)", told)
+
+
+def _text(row: WaitingQuestion) -> str:
+    return f"{row.question.text}\n{row.question.line}"
+
+
+def _offered(row: WaitingQuestion) -> tuple[str, ...]:
+    return tuple(one for one in row.question.answers if one != ALWAYS)
+
+
+def _signed(asked: AskedHost, said: str) -> bytes:
+    seen = hashlib.sha256(asked.text.encode()).hexdigest()
+    return json.dumps(["iac-fleet answer", asked.host, asked.id, seen, said]).encode()
