@@ -287,11 +287,12 @@ def verify(silent: float, as_json: bool, address: str | None) -> int:
 
 @cli.command()
 @click.option("--keep", type=click.Path(path_type=Path), help="Keep the database in this folder.")
-def demo(keep: Path | None) -> None:
+@click.option("--page", is_flag=True, help="Then open the page, until Ctrl-C.")
+def demo(keep: Path | None, page: bool) -> None:
     """Start a database and three simulated Macs, and show what they did."""
     from iac_fleet.demo import play
 
-    play(keep, click.echo)
+    play(keep, click.echo, page=page)
 
 
 def _address(named: str | None) -> str:

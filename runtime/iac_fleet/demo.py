@@ -109,8 +109,12 @@ def _run(server: Server, program: str, *arguments: str) -> None:
         raise SetupError(f"{program} failed: {said[-1]}")
 
 
-def play(keep: Path | None, tell: Callable[[str], None]) -> None:
-    """Start all, let each Mac make its calls and send its record; show it. Raises SetupError."""
+def play(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) -> None:
+    """Start all, let each Mac make its calls and send its record; show it, with `page` there too.
+
+    Raises:
+        SetupError: Something of it cannot be started.
+    """
     with contextlib.ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iac-fleet-")))
         folder.chmod(0o755)
@@ -133,15 +137,15 @@ def play(keep: Path | None, tell: Callable[[str], None]) -> None:
                 _iac(env, "iac_mcp", "call", "--simulate", "--allow", "MODIFY", tool, given)
             _iac(env, "iac_fleet", "forward", "--once")
             tell(f"{host} made {len(_CALLS)} calls and sent its record.")
+        env = {**os.environ, "IAC_DATA": str(folder / "lead")}
+        env["IAC_FLEET_DATABASE"] = server.address("lead")
         for words in (["hosts"], ["audit", "--level", "MODIFY"], ["verify"]):
             tell(f"\n$ iac-fleet {' '.join(words)}")
-            tell(
-                _iac(
-                    {**os.environ, "IAC_FLEET_DATABASE": server.address("lead")},
-                    "iac_fleet",
-                    *words,
-                )
-            )
+            tell(_iac(env, "iac_fleet", *words))
+        if page:
+            argv = [sys.executable, "-m", "iac_mcp", "open", "--simulate", "--fleet"]
+            with contextlib.suppress(KeyboardInterrupt):
+                subprocess.run(argv, env=env)
         if keep:
             tell(f"\nThe database lies in {folder}; its owner's address was {server.address()}.")
 
