@@ -50,7 +50,7 @@ def pass_on(connection: Any, settings: FleetSettings, state: Path, refused: set[
         given = AskedHost(settings.host, ident, _text(row), _offered(row))
         told = {"question": ident, "answer": str(said)[:40], "approver": str(approver)[:44]}
         known = approver in settings.approvers
-        if not (known and is_signed(_signed(given, said), bytes(signature), approver)):
+        if not (known and is_signed(signed_text(given, said), bytes(signature), approver)):
             refused.add(bytes(signature))
             record(state, told, "refused", "no approver of this Mac signed it")
         elif said in given.answers and answer(state, ident, said):
@@ -79,7 +79,7 @@ def give(connection: Any, key: Ed25519PrivateKey, seen: AskedHost, said: str) ->
     """
     if said not in seen.answers:
         raise SetupError(f"The answers are: {', '.join(seen.answers)}.")
-    told = (seen.host, seen.id, said, public(key), key.sign(_signed(seen, said)))
+    told = (seen.host, seen.id, said, public(key), key.sign(signed_text(seen, said)))
     connection.execute("SELECT give(%s, %s, %s, %s, %s)", told)
 
 
@@ -91,6 +91,7 @@ def _offered(row: WaitingQuestion) -> tuple[str, ...]:
     return tuple(one for one in row.question.answers if one != ALWAYS)
 
 
-def _signed(asked: AskedHost, said: str) -> bytes:
+def signed_text(asked: AskedHost, said: str) -> bytes:
+    """Return what the signature of an answer covers."""
     seen = hashlib.sha256(asked.text.encode()).hexdigest()
     return json.dumps(["iac-fleet answer", asked.host, asked.id, seen, said]).encode()

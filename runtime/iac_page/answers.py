@@ -6,6 +6,7 @@ the audit, and the generator.
 
 import json
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +31,8 @@ from iac_runtime.serve.pages import ToolSearch
 class PageSources(NamedTuple):
     """What the page shows: the state folder, the gate, one for simulated apps, and its secrets.
 
-    `fleet` is the address of a team's database; empty for this Mac alone.
+    `fleet` is the address of a team's database, empty for this Mac alone; `approver` is the file
+    of the key with which the person at this page answers for other Macs.
     """
 
     state: Path
@@ -38,6 +40,7 @@ class PageSources(NamedTuple):
     simulated: Callable[[], Gate]
     keys: PageKeys
     fleet: str = ""
+    approver: Path | None = None
 
 
 Show = Callable[..., Response]
@@ -239,9 +242,31 @@ def _fleet(sources: PageSources, request: Request, show: Show) -> Response:
         values = {
             "hosts": database.hosts(connection),
             "calls": database.calls(connection, asked, views.PAGE),
-            "questions": approving.questions(connection),
+            "questions": [(row, _seen(row.text)) for row in approving.questions(connection)],
+            "answers": sources.approver is not None,
         }
     return show("fleet", {**values, "asked": asked, "alarms": alarms})
+
+
+def _seen(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _approve(
+    sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
+) -> Response:
+    from iac_fleet import approving, database, versions
+
+    if not sources.fleet or sources.approver is None:
+        return show("fault", {"says": "no_fleet"}, 404)
+    signer = versions.read_key(sources.approver)
+    with database.connected(sources.fleet) as connection:
+        host, ident = fields.get("host", ""), fields.get("question", "")
+        found = approving.find_question(connection, host, ident)
+        if _seen(found.text) != fields.get("seen"):
+            return show("fault", {"says": "other_question"}, 409)
+        approving.give(connection, signer, found, fields.get("answer", ""))
+    return RedirectResponse("/fleet", 303)
 
 
 _ASKED: Final = ("host", "app", "tool", "client", "level", "decision", "since", "until", "text")
@@ -267,5 +292,6 @@ CHANGES: Final[Mapping[str, Change]] = {
     "/tools/{name}/answer": _weigh,
     "/changes": _accept,
     "/rules": _rule,
+    "/fleet": _approve,
 }
 """Addresses of views, and of forms that change something -> what answers there."""

@@ -2,6 +2,7 @@
 
 import os
 import webbrowser
+from pathlib import Path
 
 import click
 
@@ -23,7 +24,14 @@ from iac_runtime.gate.opening import GateOptions
 )
 @click.option("--simulate", is_flag=True, help="Try calls on simulated apps only.")
 @click.option("--fleet", is_flag=True, help="Show the record of your team's Macs too.")
-def open_page(no_browser: bool, port: int, idle: float, simulate: bool, fleet: bool) -> None:
+@click.option(
+    "--key",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="With --fleet: your private key, to answer for other Macs.",
+)
+def open_page(
+    no_browser: bool, port: int, idle: float, simulate: bool, fleet: bool, key: Path | None
+) -> None:
     """Open a page that shows what assistants may do, what they did, and what waits for you.
 
     \b
@@ -47,7 +55,7 @@ def open_page(no_browser: bool, port: int, idle: float, simulate: bool, fleet: b
             )
 
     database = _fleet_address() if fleet else ""
-    serve(GateOptions(simulate="" if simulate else None), port, idle * 60, tell, database)
+    serve(GateOptions(simulate="" if simulate else None), port, idle * 60, tell, database, key)
 
 
 def _fleet_address() -> str:

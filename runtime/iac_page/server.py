@@ -48,11 +48,17 @@ _CHECK: Final = 5.0
 
 
 def serve(
-    options: GateOptions, port: int, idle: float, tell: Callable[[str], None], fleet: str = ""
+    options: GateOptions,
+    port: int,
+    idle: float,
+    tell: Callable[[str], None],
+    fleet: str = "",
+    approver: Path | None = None,
 ) -> None:
     """Serve the page on loopback until nobody looked for `idle` seconds.
 
-    `fleet` is the address of a team's database, whose record a view of its own shows.
+    `fleet` is the address of a team's database, whose record a view of its own shows; `approver`
+    is the file of a key to answer other Macs with.
 
     Raises:
         SetupError: The tools, the policy or the state cannot be used, or the port is taken.
@@ -77,7 +83,7 @@ def serve(
         except OSError as error:
             raise SetupError(f"Port {port} cannot be used: {error.strerror}.") from None
         at = listener.getsockname()[1]
-        app = make_app(PageSources(state, gate, simulated, keys, fleet), at)
+        app = make_app(PageSources(state, gate, simulated, keys, fleet, approver), at)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
         server = uvicorn.Server(config)
 
