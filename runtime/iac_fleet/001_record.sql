@@ -3,7 +3,9 @@
 
 CREATE TABLE teams (
     role name PRIMARY KEY,
-    team text NOT NULL
+    team text NOT NULL,
+    -- The only name under which the role writes; any where it is null.
+    host text
 );
 
 CREATE TABLE hosts (
@@ -63,6 +65,21 @@ CREATE TABLE faults (
 CREATE FUNCTION my_team() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = fleet, pg_temp AS
 $$ SELECT team FROM teams WHERE role = session_user $$;
+
+-- The team of the role, which must be allowed to write under the name of a host.
+CREATE FUNCTION team_for(host_ text) RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = fleet, pg_temp AS $$
+DECLARE
+    found teams;
+BEGIN
+    SELECT * INTO found FROM teams WHERE role = session_user;
+    IF found.team IS NULL THEN
+        RAISE EXCEPTION 'this role belongs to no team' USING ERRCODE = 'insufficient_privilege';
+    ELSIF found.host <> host_ THEN
+        RAISE EXCEPTION 'this role is that of another Mac' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN found.team;
+END $$;
 
 -- What the hash of a row covers beside the hash before it, as a host's own audit writes it.
 CREATE FUNCTION text_of(seq bigint, at text, run text, call bigint, event text, body text)
@@ -138,13 +155,10 @@ END $$;
 CREATE FUNCTION arrive(host_ text, store_ text, before_ bytea, rows_ json) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = fleet, pg_temp AS $$
 DECLARE
-    team_ text := my_team();
+    team_ text := team_for(host_);
     last bigint;
     head bytea;
 BEGIN
-    IF team_ IS NULL THEN
-        RAISE EXCEPTION 'this role belongs to no team' USING ERRCODE = 'insufficient_privilege';
-    END IF;
     PERFORM make_room();
     INSERT INTO hosts (team, host) VALUES (team_, host_)
         ON CONFLICT (team, host) DO UPDATE SET seen = now();
@@ -173,10 +187,7 @@ $$;
 CREATE FUNCTION tell(host_ text, facts_ jsonb) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = fleet, pg_temp AS $$
 BEGIN
-    IF my_team() IS NULL THEN
-        RAISE EXCEPTION 'this role belongs to no team' USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    INSERT INTO hosts (team, host, facts) VALUES (my_team(), host_, facts_)
+    INSERT INTO hosts (team, host, facts) VALUES (team_for(host_), host_, facts_)
         ON CONFLICT (team, host) DO UPDATE SET seen = now(), facts = excluded.facts;
 END $$;
 
@@ -184,7 +195,7 @@ END $$;
 CREATE FUNCTION shortened(host_ text, store_ text, seq_ bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = fleet, pg_temp AS $$
 BEGIN
-    INSERT INTO faults VALUES (my_team(), host_, store_, seq_, 'the host has no rows after it')
+    INSERT INTO faults VALUES (team_for(host_), host_, store_, seq_, 'the host has no rows after it')
         ON CONFLICT DO NOTHING;
 END $$;
 
@@ -197,4 +208,4 @@ CREATE POLICY own ON chains FOR SELECT USING (team = my_team());
 CREATE POLICY own ON rows FOR SELECT USING (team = my_team());
 CREATE POLICY own ON faults FOR SELECT USING (team = my_team());
 
-REVOKE ALL ON FUNCTION arrive, keep, last_of, tell, shortened, make_room, my_team FROM PUBLIC;
+REVOKE ALL ON FUNCTION arrive, keep, last_of, tell, shortened, make_room, my_team, team_for FROM PUBLIC;

@@ -26,9 +26,7 @@ CREATE TABLE answers (
 CREATE FUNCTION ask(host_ text, rows_ json) RETURNS SETOF answers LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = fleet, pg_temp AS $$
 BEGIN
-    IF my_team() IS NULL THEN
-        RAISE EXCEPTION 'this role belongs to no team' USING ERRCODE = 'insufficient_privilege';
-    END IF;
+    PERFORM team_for(host_);
     DELETE FROM questions WHERE team = my_team() AND host = host_
         AND id NOT IN (SELECT row ->> 'id' FROM json_array_elements(rows_) AS row);
     INSERT INTO questions (team, host, id, text, answers)

@@ -20,8 +20,9 @@ from iac_base.errors import IacError
 from iac_base.files import open_state
 from iac_base.text import escaped
 from iac_fleet import approving, database, versions
-from iac_fleet.forward import facts_of, forward, forward_once
+from iac_fleet.forward import facts_of, forward, forward_once, note
 from iac_fleet.settings import BEHIND, FleetSettings, read_settings, write_settings
+from iac_runtime.audit.store import FORWARDED
 from iac_runtime.version import VERSION
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, a line each.")
@@ -60,11 +61,12 @@ def migrate(address: str | None) -> None:
 @click.argument("team")
 @click.argument("role")
 @click.option("--reads", is_flag=True, help="The role may also read the record of the team.")
+@click.option("--host", help="The role is that of one Mac, and writes under this name alone.")
 @DATABASE
-def add_team(team: str, role: str, reads: bool, address: str | None) -> None:
+def add_team(team: str, role: str, reads: bool, host: str | None, address: str | None) -> None:
     """Let a role of the database write for a team; run by the owner of the database."""
     with database.connected(_address(address)) as connection:
-        database.add_team(connection, team, role, reads=reads)
+        database.add_team(connection, team, role, reads=reads, host=host)
     click.echo(f"{role} writes for {team}{' and reads its record' if reads else ''}.")
 
 
@@ -90,7 +92,10 @@ def join(address: str, host: str | None, behind: int, key: str, approver: tuple[
     with database.connected(address) as connection:
         # Also says whether this role may write.
         database.tell(connection, settings.host, {"version": VERSION})
-    path = write_settings(settings)
+    path, state = write_settings(settings), open_state()
+    if not (state / FORWARDED).exists():
+        # From now on too much may not wait, even if the forwarder never runs.
+        note(state, settings, 0)
     click.echo(f"{settings.host} belongs to the fleet ({path}). Now run: iac-fleet forward")
 
 
@@ -292,6 +297,8 @@ def demo(keep: Path | None, page: bool) -> None:
     """Start a database and three simulated Macs, and show what they did."""
     from iac_fleet.demo import play
 
+    # A server that was started is ended, whatever ends this.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     play(keep, click.echo, page=page)
 
 

@@ -86,14 +86,24 @@ def migrate(connection: psycopg.Connection[Any]) -> list[str]:
     return ran
 
 
-def add_team(connection: psycopg.Connection[Any], team: str, role: str, *, reads: bool) -> None:
-    """Let a role of the database write for a team, and with `reads` read what the team has."""
+def add_team(
+    connection: psycopg.Connection[Any],
+    team: str,
+    role: str,
+    *,
+    reads: bool,
+    host: str | None = None,
+) -> None:
+    """Let a role of the database write for a team, and with `reads` read what the team has.
+
+    With `host` it writes under that name alone.
+    """
     name = sql.Identifier(role)
     with connection.transaction():
         connection.execute(
-            "INSERT INTO teams VALUES (%s, %s)"
-            " ON CONFLICT (role) DO UPDATE SET team = excluded.team",
-            (role, team),
+            "INSERT INTO teams VALUES (%s, %s, %s)"
+            " ON CONFLICT (role) DO UPDATE SET (team, host) = (excluded.team, excluded.host)",
+            (role, team, host),
         )
         for line in _GRANTS if reads else _GRANTS[:2]:
             connection.execute(sql.SQL(line).format(name))

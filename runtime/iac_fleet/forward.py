@@ -68,14 +68,14 @@ def forward_once(settings: FleetSettings, state: Path, connection: Any) -> Forwa
                 break
             last = database.send(connection, settings.host, store, rows[:BATCH], before)
             sent += len(rows[:BATCH])
-            _note(state, settings, last)
+            note(state, settings, last)
         end = last_place(audit)
-    _note(state, settings, last)
+    note(state, settings, last)
     return Forwarded(sent, last, max(end - last, 0))
 
 
-def _note(state: Path, settings: FleetSettings, last: int) -> None:
-    # Those who write the audit look at it, and stop writes where too much waits.
+def note(state: Path, settings: FleetSettings, last: int) -> None:
+    """Say how much the database has: writes stop where too much waits, and drops keep the rest."""
     write_whole(
         state / FORWARDED, json.dumps({"sent": last, "behind": settings.behind}), mode=0o600
     )

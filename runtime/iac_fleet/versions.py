@@ -6,6 +6,7 @@ and written into its audit. The database only carries versions: whoever owns it 
 """
 
 import base64
+import hashlib
 import json
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -28,7 +29,8 @@ from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.permissions import TEAM
 
 _TAKEN: Final = "team-version.json"
-"""`{"number", "refused"}`: the version that this Mac has, and the last one that it refused."""
+_KEPT: Final = 100
+"""Refused versions that are remembered, so that each is recorded once."""
 
 
 class TeamPolicy(NamedTuple):
@@ -111,22 +113,26 @@ def take(connection: Any, settings: FleetSettings, state: Path) -> str:
     query = "SELECT number, share, body, signature FROM newest(%s)"
     found = connection.execute(query, (settings.host,)).fetchone()
     told = _taken(state)
-    if found is None or found[0] == told["number"] or found[0] == told["refused"]:
+    if found is None or found[0] == told.number or found[0] in told.refused:
         return ""
     version = TeamPolicy(*found[:3])
-    why = _wrong(version, bytes(found[3]), settings.key, told["number"])
+    why = _wrong(version, bytes(found[3]), settings, told.number)
     if why:
-        _note(state, told | {"refused": version.number})
+        _note(state, told._replace(refused=(*told.refused, version.number)[-_KEPT:]))
         record(state, {"version": version.number}, "refused", why)
         return f"Version {version.number} of the team's policy is refused: {why}."
     write_whole(state / TEAM, version.body, mode=0o600)
-    _note(state, {"number": version.number, "refused": 0})
+    _note(state, TakenVersion(version.number))
     return f"Version {version.number} of the team's policy holds for what starts from now on."
 
 
-def _wrong(version: TeamPolicy, signature: bytes, key: str, last: int) -> str:
-    if not is_signed(version.signed(), signature, key):
+def _wrong(version: TeamPolicy, signature: bytes, settings: FleetSettings, last: int) -> str:
+    if not is_signed(version.signed(), signature, settings.key):
         return "it is not signed with the team's key"
+    # As the database reckons it: nobody but the holder of the key stages a version further.
+    place = int(hashlib.md5(settings.host.encode(), usedforsecurity=False).hexdigest()[:7], 16)
+    if place % 100 >= version.share:
+        return "it is not meant for this Mac"
     if version.number < last:
         return f"it is older than version {last}"
     try:
@@ -136,15 +142,22 @@ def _wrong(version: TeamPolicy, signature: bytes, key: str, last: int) -> str:
     return ""
 
 
-def _taken(state: Path) -> dict[str, int]:
+class TakenVersion(NamedTuple):
+    """The version that this Mac has, and those that it refused lately."""
+
+    number: int = 0
+    refused: tuple[int, ...] = ()
+
+
+def _taken(state: Path) -> TakenVersion:
     try:
-        told = json.loads((state / _TAKEN).read_bytes())
-        return {"number": int(told["number"]), "refused": int(told["refused"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {"number": 0, "refused": 0}
+        number, refused = json.loads((state / _TAKEN).read_bytes())
+        return TakenVersion(int(number), tuple(map(int, refused)))
+    except (OSError, ValueError, TypeError):
+        return TakenVersion()
 
 
-def _note(state: Path, told: dict[str, int]) -> None:
+def _note(state: Path, told: TakenVersion) -> None:
     write_whole(state / _TAKEN, json.dumps(told), mode=0o600)
 
 

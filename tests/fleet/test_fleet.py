@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 from fleet_record import HOST, Fleet, broken_network
 from hypothesis import given
@@ -19,6 +20,7 @@ from iac_fleet import database, demo
 from iac_fleet.settings import FleetSettings, read_settings, settings_path, write_settings
 from iac_runtime.audit import Audit, AuditError, AuditIntent, writer
 from iac_runtime.audit.chain import AuditRow, text_of
+from iac_runtime.audit.dropping import drop
 
 
 def test_rows_come_once_and_in_order(fleet: Fleet) -> None:
@@ -132,6 +134,32 @@ def test_a_team_sees_its_own_and_a_host_writes_by_one_door(fleet: Fleet) -> None
         with pytest.raises(SetupError, match="does not allow it: permission denied"):  # noqa: SIM117
             with database.connected(fleet.address("mac")) as host:
                 host.execute(line.encode())
+
+
+def test_a_role_of_one_mac_writes_under_its_name_alone(fleet: Fleet) -> None:
+    with database.connected(fleet.address("owner")) as owner:
+        database.add_team(owner, "red", "mac", reads=False, host=HOST)
+    fleet.write(1)
+    fleet.forward()
+    with database.connected(fleet.address("mac")) as mac:
+        database.tell(mac, HOST, {})
+        for line in ("tell('other', '{}')", "ask('other', '[]')", "shortened('other', 's', 1)"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="another Mac"):
+                mac.execute(f"SELECT {line}".encode())
+        rows = [AuditRow(*row) for row in fleet.local()]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="another Mac"):
+            database.send(mac, "other", "s", rows, None)
+
+
+def test_what_the_database_has_not_is_not_dropped(fleet: Fleet) -> None:
+    fleet.write(5)
+    fleet.forward()
+    sent = fleet.local()[-1][0]
+    fleet.write(5)
+    assert drop(fleet.state, "2026-11-23T12:00:00.000Z", keep=0).through == sent
+    fleet.forward()
+    assert [row[0] for row in fleet.there()][-1] == fleet.local()[-1][0]
+    assert fleet.alarms() == []
 
 
 def test_writes_stop_before_more_waits_than_may(fleet: Fleet) -> None:

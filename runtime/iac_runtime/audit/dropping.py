@@ -26,6 +26,7 @@ from iac_runtime.audit.store import (
     Part,
     append,
     changing,
+    forwarded,
     last_drop,
     last_place,
     live_sessions,
@@ -59,7 +60,8 @@ class Dropped:
 def drop(folder: Path, now: str, *, before: str = "", keep: int | None = None) -> Dropped:
     """Remove rows from the front: those older than a time, or all but the last `keep`.
 
-    Rows from the first call on that still runs are kept. What was removed is overwritten.
+    Rows from the first call on that still runs are kept, and those that another record of a team
+    does not have yet. What was removed is overwritten.
 
     Args:
         folder: The state folder.
@@ -148,6 +150,9 @@ def _last(connection: sqlite3.Connection, folder: Path, before: str, keep: int |
         ends.append(last if kept[0] is None else kept[0] - 1)
     if keep is not None:
         ends.append(last - keep)
+    told = forwarded(folder)
+    if told is not None:
+        ends.append(told[0])
     for session in live_sessions(connection, folder):
         ends.extend(seq - 1 for seq, _ in open_calls(connection, session)[:1])
     return max(min(ends), 0)

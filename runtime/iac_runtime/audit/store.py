@@ -185,6 +185,21 @@ class Part(NamedTuple):
     body: str = "{}"
 
 
+def forwarded(folder: Path) -> tuple[int, int] | None:
+    """Return how much another record has, and how many rows may wait for it; None without one.
+
+    Raises:
+        AuditError: That cannot be read.
+    """
+    try:
+        told = json.loads((folder / FORWARDED).read_bytes())
+        return int(told["sent"]), int(told["behind"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise AuditError(f"{FORWARDED} is damaged", "Run iac-fleet forward --once.") from None
+
+
 class AuditStore:
     """The file, for one run of a program. Nothing is opened before the first `write`."""
 
@@ -210,16 +225,16 @@ class AuditStore:
 
     def check_forwarded(self) -> None:
         """Raise AuditError where more rows wait for another record than may (`FORWARDED`)."""
-        try:
-            told = json.loads((self._folder / FORWARDED).read_bytes())
-            if not self._last:
-                with contextlib.closing(connect_read(self._folder / FILE)) as connection:
-                    self._last = last_place(connection)
-            waiting, most = self._last - int(told["sent"]), int(told["behind"])
-        except FileNotFoundError:
+        told = forwarded(self._folder)
+        if told is None:
             return
-        except (OSError, ValueError, KeyError, TypeError):
-            raise AuditError(f"{FORWARDED} is damaged", "Run iac-fleet forward --once.") from None
+        if not self._last:
+            with (
+                contextlib.suppress(FileNotFoundError),
+                contextlib.closing(connect_read(self._folder / FILE)) as connection,
+            ):
+                self._last = last_place(connection)
+        waiting, most = self._last - told[0], told[1]
         if waiting > most:
             why = f"{waiting} rows wait for the team's database"
             raise AuditError(why, "Bring the database back; iac-fleet forward then sends them.")
