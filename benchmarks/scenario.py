@@ -15,6 +15,7 @@ from typing import Final
 
 import anyio
 import anyio.from_thread
+import mcp_types as types
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
@@ -152,8 +153,13 @@ async def by_both(folder: Path) -> tuple[list[float], list[float]]:
     scenario = load(folder / "case.toml").scenario
     printer = FORMATS["stream-json"](scenario)
     server = StdioServerParameters(command=sys.executable, args=[str(folder / "server.py")])
+
+    async def asked(*_given: object) -> types.ElicitResult:
+        return types.ElicitResult(action="cancel")
+
     with (folder / "lines").open("w") as lines:
-        async with Client(server) as client:
+        # A client that can be asked says so in every request, and so does the engine.
+        async with Client(server, elicitation_callback=asked) as client:
             await client.list_tools()
             await play(scenario, prompts(), PlaySettings(), take)
     return sdk, ours

@@ -86,6 +86,9 @@ class Hands(Protocol):
     def button(self, name: str, *, down: bool) -> None:
         """Press or release a button: left, middle, right."""
 
+    def click(self, name: str, count: int = 1) -> None:
+        """Click a button where the pointer is; several clicks are one gesture."""
+
     def wheel(self, right: int, down: int) -> None:
         """Turn the wheel by so many notches; negative is left and up."""
 

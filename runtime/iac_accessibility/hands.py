@@ -144,8 +144,7 @@ def bring(
         except UiFault:
             if node.role in TEXT_ROLES and window is not None:
                 hands.point(*point_in(session, app, window, node, None))
-                hands.button("left", down=True)
-                hands.button("left", down=False)
+                hands.click("left")
 
     _until(proof, grab, min(seconds, _TAKE))
     return proof

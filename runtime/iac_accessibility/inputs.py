@@ -207,9 +207,7 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
         hands.check_modifiers()
         hands.point(x, y)
         time.sleep(_HOLD)
-        for _ in range(count):
-            hands.button(button, down=True)
-            hands.button(button, down=False)
+        hands.click(button, count)
         return None
 
     # What is clicked is what lies there, not what it lies in.
@@ -284,8 +282,7 @@ def context_menu(session: UiSession, call: UiCall) -> ElementChange:
     def act(now: UiNode, _seconds: float) -> None:
         hands = hands_of(session)
         hands.point(*point_in(session, app, found.window, now, None))
-        hands.button("right", down=True)
-        hands.button("right", down=False)
+        hands.click("right")
 
     return ElementChange(found, line, act, "pointer", more=more)
 

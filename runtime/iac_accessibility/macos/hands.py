@@ -222,10 +222,20 @@ class MacHands:
     def button(self, name: str, *, down: bool) -> None:
         """Press or release a button where the pointer is."""
         self._held = name if down else ""
+        self._post(name, down=down, clicks=1)
+
+    @pooled
+    def click(self, name: str, count: int = 1) -> None:
+        """Click a button; the events say which click of the gesture they are."""
+        for clicks in range(1, count + 1):
+            for down in (True, False):
+                self._post(name, down=down, clicks=clicks)
+
+    def _post(self, name: str, *, down: bool, clicks: int) -> None:
         x, y = self._at
         at = Quartz.CGPointMake(x, y)
-        kind = _EVENTS[name, down]
-        event = Quartz.CGEventCreateMouseEvent(None, kind, at, _BUTTONS[name])
+        event = Quartz.CGEventCreateMouseEvent(None, _EVENTS[name, down], at, _BUTTONS[name])
+        Quartz.CGEventSetIntegerValueField(event, Quartz.kCGMouseEventClickState, clicks)
         Quartz.CGEventPost(Quartz.kCGHIDEventTap, event)
 
     @pooled

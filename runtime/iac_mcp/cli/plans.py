@@ -66,11 +66,12 @@ def add(what: str, pin: bool, tools: tuple[Path, ...]) -> None:
     """Check and save the plans in a Python file; WHAT is the file, or a saved plan."""
     folders = tool_folders(tools)
     path = Path(what)
-    found = store.read_plans(path) if path.is_file() else [store.find_plan(what, folders)]
+    file = path.suffix == ".py" or path.is_file()
+    found = store.read_plans(path) if file else [store.find_plan(what, folders)]
     monty()
     for row in found:
         _check(row, Catalogue(folders))
-    if path.is_file():
+    if file:
         found = store.add(path)
     for row in found:
         changed = pin and store.pin(row)
