@@ -160,16 +160,25 @@ def _commands(
 
 
 def of_code() -> Iterator[Sentence]:
-    """Yield the sentences that the code says: texts of errors, answers and prints."""
+    """Yield the sentences that the code says."""
+    for file, line, text in messages():
+        yield from split(f"{file.relative_to(ROOT)}:{line}", text)
+
+
+def messages() -> Iterator[tuple[Path, int, str]]:
+    """Yield file, line and text of all that the code says: of errors, answers and prints.
+
+    Lines of data are 1.
+    """
     for source in ("runtime", "generator"):
         for file in sorted((ROOT / source).rglob("*.py")):
-            for line, text in _said(ast.parse(file.read_text("utf-8"))):
-                yield from split(f"{file.relative_to(ROOT)}:{line}", text)
+            for line, text in sorted(_said(ast.parse(file.read_text("utf-8")))):
+                yield file, line, text
         for file in sorted((ROOT / source).rglob("*.toml")):
             if file.relative_to(ROOT).as_posix() not in _RULES["data"]["other"]:
                 for text in _values(tomllib.loads(file.read_text("utf-8"))):
                     if _SENTENCE.fullmatch(text.strip()):
-                        yield from split(str(file.relative_to(ROOT)), text)
+                        yield file, 1, text
 
 
 def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:

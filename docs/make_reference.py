@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 import click
+from lint_language import messages
 
 from iac_base.errors import ErrorType
 from iac_gen.cli.group import cli as gen
@@ -74,6 +75,7 @@ def pages() -> dict[str, str]:
         "settings.md": _settings(),
         "errors.md": _errors(),
         "rooms.md": _rooms(),
+        "messages.md": _messages(),
         **{
             f"tools/{key}.md": _app({**row, "key": key}, tools)
             for key, (row, tools) in apps.items()
@@ -98,6 +100,7 @@ def _index(apps: Mapping[str, tuple[Mapping[str, Any], Sequence[Mapping[str, Any
                 ("[settings](settings.md)", "variables, presets, rules, clients' files"),
                 ("[errors](errors.md)", "types of errors, and Apple's error numbers"),
                 ("[rooms](rooms.md)", "every file of the code, and what it does"),
+                ("[messages](messages.md)", "everything the programs say, by package and file"),
             ],
         ),
         "## Tools of the committed apps",
@@ -121,6 +124,22 @@ def _rooms() -> str:
                 _table(_FILE, rows),
             ]
     return _page("Rooms", *parts)
+
+
+def _messages() -> str:
+    """Return all that the programs say; what changes from call to call is an ellipsis."""
+    parts: list[str] = []
+    said: dict[str, dict[str, list[str]]] = {}
+    for file, _, text in messages():
+        _, package, *inner = file.relative_to(ROOT).parts
+        rows = said.setdefault(package, {}).setdefault("/".join(inner), [])
+        if (line := f"- {_plain(text.replace('`…`', '…'))}") not in rows:
+            rows.append(line)
+    for package, files in sorted(said.items()):
+        parts.append(f"## {package}")
+        for name, rows in files.items():
+            parts += [f"### {name}", "\n".join(rows)]
+    return _page("Messages", *parts)
 
 
 def _first_line(path: Path) -> str:

@@ -26,7 +26,9 @@ def maker(name: str) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def reference() -> ModuleType:
-    return maker("make_reference")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(DOCS))
+        return maker("make_reference")
 
 
 def test_the_questions_are_what_the_program_asks(monkeypatch: pytest.MonkeyPatch) -> None:
