@@ -3,6 +3,7 @@
 The commands are run in a terminal of their own, on simulated apps, and answered as a person would.
 """
 
+import io
 import os
 import pty
 import re
@@ -78,7 +79,7 @@ def _ran(line: str, answer: str, env: dict[str, str]) -> str:
 
 def svg(session: list[tuple[str, str]]) -> str:
     """Return the picture of a session."""
-    console = Console(record=True, width=_WIDTH, file=open(os.devnull, "w"), highlight=False)  # noqa: PTH123, SIM115
+    console = Console(record=True, width=_WIDTH, file=io.StringIO(), highlight=False)
     for line, shown in session:
         console.print(Text(f"$ {line}", style="bold"))
         console.print(Text(shown.rstrip(), overflow="fold"), "")

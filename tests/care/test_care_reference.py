@@ -46,6 +46,15 @@ def test_the_gallery_is_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     assert there == made, "write it again: python docs/make_gallery.py"
 
 
+def test_the_pages_of_the_clients_are_what_the_program_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    made = maker("make_clients").made()
+    there = {path.name: path.read_text("utf-8") for path in (DOCS / "clients").iterdir()}
+    assert there == made, "write them again: python docs/make_clients.py"
+
+
 def test_the_reference_is_what_the_code_says(reference: ModuleType) -> None:
     made = reference.pages()
     there = {

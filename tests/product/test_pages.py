@@ -66,7 +66,11 @@ def fences(page: Path) -> list[Token]:
 
 
 def named() -> list[str]:
-    every = [path for at in (".", "docs", "docs/how-to") for path in ROOT.glob(f"{at}/*.md")]
+    every = [
+        path
+        for at in (".", "docs", "docs/clients", "docs/how-to")
+        for path in ROOT.glob(f"{at}/*.md")
+    ]
     names = sorted(str(path.relative_to(ROOT)) for path in every)
     return [name for name in names if name not in MADE and any(blocks(ROOT / name))]
 
