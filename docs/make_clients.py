@@ -29,7 +29,7 @@ def made() -> dict[str, str]:
     """Return every page and picture: its name below docs/clients/, and its text."""
     told = tomllib.loads((DOCS / "clients.toml").read_text("utf-8"))
     asked = (DOCS / "questions.md").read_text("utf-8")
-    prompt = re.findall(r"`mail_delete`\n\n(```text.*?```)", asked, re.DOTALL)[0]
+    prompt = re.findall(r"`mail_delete`\n\n```text(.*?```)", asked, re.DOTALL)[0]
     found = {}
     for key, client in CLIENTS.items():
         found[f"{key}.md"] = _page(client, told[key], prompt)
@@ -54,7 +54,7 @@ def _page(client: Client, told: Mapping[str, Any], prompt: str) -> str:
         "## How an approval looks",
         f'{_ASKS[told["asks"]].format(name=client.name)} You choose "Allow once", "Always allow"'
         " where that is possible, or decline.",
-        prompt,
+        f"```{prompt}",
         'The client\'s own "allow this tool?" comes before that. For IAC it is not an approval.'
         " [Forty prompts](../questions.md) show more.",
         _asked_by(client),
