@@ -1,7 +1,8 @@
 """Quirks: what is known about an app and its dictionary does not say, as data with a reason.
 
 One TOML file per app under `quirks/`, one for the standard suites (`standard.toml`), and
-`apps.toml`, which maps file stems that the world knows to name and bundle id.
+`apps.toml`, which maps file stems that the world knows to name and bundle id. Files of others name
+their app, and their levels can only raise: whoever writes one has not reviewed the rest.
 """
 
 import keyword
@@ -17,7 +18,7 @@ from iac_base.positions import Document, TextError, read_toml
 from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import Resolved
-from iac_runtime.tool import LEVELS
+from iac_runtime.tool import LEVELS, at_most
 
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _FOLDER: Final = files("iac_gen") / "quirks"
@@ -155,16 +156,22 @@ class Decisions:
     def level(self, table: str, about: Hashable) -> LevelVerdict | None:
         """Return the level that was decided about one thing, its reason and the quirk's place."""
         row = self.of(table, about)
-        return LevelVerdict(row["level"], row["reason"], row["place"]) if "level" in row else None
+        if "level" not in row:
+            return None
+        return LevelVerdict(row["level"], row["reason"], row["place"], row["raises"])
 
 
 @dataclass(frozen=True, slots=True)
 class QuirkFile:
-    """A parsed file: the bundle id it is for (empty for all) and its rows by table."""
+    """A parsed file: the bundle id it is for (empty for all) and its rows by table.
+
+    The levels of one that `raises` count only where they are higher.
+    """
 
     file: str
     app: str
     rows: tuple[tuple[str, int, Mapping[str, Any]], ...]
+    raises: bool = False
 
 
 def known_apps() -> dict[str, KnownApp]:
@@ -182,6 +189,22 @@ def load_quirks(folder: Traversable = _FOLDER) -> tuple[list[QuirkFile], list[Di
             file, faults = _read_file(f"quirks/{path.name}", path.read_bytes())
             found += file
             diagnostics += faults
+    return found, diagnostics
+
+
+def read_quirks(files: Mapping[str, bytes]) -> tuple[list[QuirkFile], list[Diagnostic]]:
+    """Read the quirk files of others: path -> content."""
+    found: list[QuirkFile] = []
+    diagnostics: list[Diagnostic] = []
+    for place, content in files.items():
+        read, faults = _read_file(place, content)
+        diagnostics += faults
+        for one in read:
+            if one.app:
+                found.append(replace(one, raises=True))
+            else:
+                text = 'names no app; begin with app = "com.example.App"'
+                diagnostics.append(Diagnostic(place, 1, "quirk", text, "error"))
     return found, diagnostics
 
 
@@ -258,15 +281,13 @@ def apply(
     # The codes of intents are names, which may be those of events and mean something else.
     common = {""} if source.kind != "intents" else set()
     mine = [quirk for quirk in quirks if quirk.app in {*common, source.identity}]
-    for quirk in sorted(mine, key=lambda one: one.app):
+    for quirk in sorted(mine, key=lambda one: (one.raises, one.app)):
         for table, line, row in quirk.rows:
             about = QUIRK_KINDS[table].about(resolved, row)
             if table == "recipe":
                 recipes.append(_recipe(row, line))
             elif about is not None:
-                said = {"reason": _reason(row["why"]), "place": f"{quirk.file}:{line}"}
-                decided = said if "level" in row else {}
-                rows[table, about] = {**rows.get((table, about), {}), **row, **decided}
+                rows[table, about] = _decided(rows.get((table, about), {}), row, quirk, line)
             elif quirk.app:
                 what = row.get("code") or row.get("name")
                 text = f"[[{table}]] {what} matches nothing in {resolved.source.name}"
@@ -279,6 +300,20 @@ def apply(
     both = zip(resolved.commands, commands, strict=True)
     shown = frozenset(old.name for old, new in both if old.hidden and not new.hidden)
     return replace(resolved, commands=commands), replace(decisions, shown=shown), diagnostics
+
+
+def _decided(
+    before: Mapping[str, Any], row: Mapping[str, Any], quirk: QuirkFile, line: int
+) -> dict[str, Any]:
+    """Return what rows about one thing come to: a later one goes before an earlier one."""
+    if "level" not in row:
+        return {**before, **row}
+    reviewed = before.get("level")
+    if quirk.raises and reviewed and at_most(row["level"], reviewed):
+        return {**before, **{key: value for key, value in row.items() if key != "level"}}
+    raises = quirk.raises and not reviewed
+    said = {"reason": _reason(row["why"]), "place": f"{quirk.file}:{line}", "raises": raises}
+    return {**before, **row, **said}
 
 
 def _reason(why: str) -> str:

@@ -50,8 +50,9 @@ def _evidence(judged: Judgement) -> Iterator[str]:
     if judged.quirk:
         rows = (*rows, judged.quirk)
     for number, row in enumerate(rows, 1):
-        alone = ", a quirk, which decides alone" if row is judged.quirk else ""
-        yield f"{number}. {row.level}, {row.reason} ({row.source}{alone})"
+        counts = "can only raise" if row.raises else "decides alone"
+        quirk = f", a quirk, which {counts}" if row is judged.quirk else ""
+        yield f"{number}. {row.level}, {row.reason} ({row.source}{quirk})"
 
 
 def _result(tool: ToolFunction, module: Module) -> Iterator[str]:

@@ -22,6 +22,12 @@ PRIVATE: Final = 0o600
 """The mode of a file that was not there: what is written may hold keys."""
 
 
+TEAM_BUILD: Final = "team-build.json"
+"""In the state folder, what a team corrects of builds: `{"quirks": {name: text}, "accepted": []}`.
+
+It passes from `iac-fleet`, which writes it, to `iac-gen`, which reads it."""
+
+
 def data_folder() -> Path:
     """Return the data folder of this user; it may not be there yet. IAC_DATA overrides it."""
     if named := os.environ.get("IAC_DATA"):

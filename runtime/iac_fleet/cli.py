@@ -6,17 +6,20 @@ Exit status: 0 done, 1 an alarm was found, 2 wrong usage or set-up.
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from iac_base.commands import Commands
-from iac_base.distribution import DISTRIBUTION
-from iac_base.errors import IacError
+from iac_base.distribution import DISTRIBUTION, pip_install
+from iac_base.errors import IacError, SetupError
 from iac_base.files import open_state
 from iac_base.text import escaped
 from iac_fleet import approving, database, versions
@@ -122,7 +125,8 @@ def _facts() -> dict[str, Any]:
     from iac_runtime.tools.catalogue import Catalogue
     from iac_runtime.tools.folders import tool_folders
 
-    return facts_of(Catalogue(tool_folders([])), VERSION)
+    found = facts_of(Catalogue(tool_folders([])), VERSION)
+    return {**found, "team": versions.taken(open_state()).number}
 
 
 PRIVATE_FILE = click.Path(path_type=Path, dir_okay=False)
@@ -145,14 +149,49 @@ def make_key(file: Path) -> None:
 @cli.command()
 @click.argument("policy", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--key", type=PRIVATE_FILE, required=True, help="The team's private key.")
+@click.option(
+    "--quirks",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A folder of quirk files, which correct dictionaries on all Macs.",
+)
+@click.option(
+    "--accept-levels",
+    "accepted",
+    multiple=True,
+    metavar="NAME,...",
+    help="Builds may lower the level of these: TOOL, APP.CLASS.PROPERTY, APP.CLASS.",
+)
 @SHARE
 @DATABASE
-def publish(policy: Path, key: Path, share: int, address: str | None) -> None:
-    """Publish a policy that the team's own policies can only make stricter."""
+def publish(
+    policy: Path,
+    key: Path,
+    quirks: Path | None,
+    accepted: tuple[str, ...],
+    share: int,
+    address: str | None,
+) -> None:
+    """Publish a policy that the policies of Macs can only make stricter."""
     signer = versions.read_key(key)
+    paths = sorted(quirks.glob("*.toml")) if quirks else []
+    if paths:
+        _check_quirks(paths)
+    names = (name.strip() for one in accepted for name in one.split(","))
+    texts = {path.name: path.read_text("utf-8") for path in paths}
+    files = versions.TeamFiles(policy.read_text("utf-8"), texts, tuple(filter(None, names)))
     with database.connected(_address(address)) as connection:
-        number = versions.publish(connection, signer, policy.read_text("utf-8"), share)
+        number = versions.publish(connection, signer, files, share)
     click.echo(f"Version {number} is published to {share} of 100 Macs.")
+
+
+def _check_quirks(paths: list[Path]) -> None:
+    """Have the generator read quirk files before all Macs do. Raises SetupError."""
+    if find_spec("iac_gen") is None:
+        raise SetupError(f"Quirks are checked by the generator: {pip_install('gen')}")
+    words = [sys.executable, "-m", "iac_gen", "lint", *map(str, paths)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SetupError(done.stderr.strip().splitlines()[0].removeprefix("iac-gen: "))
 
 
 @cli.command()
@@ -164,8 +203,8 @@ def rollback(number: int, key: Path, share: int, address: str | None) -> None:
     """Publish an earlier version of the policy again, under a new number."""
     signer = versions.read_key(key)
     with database.connected(_address(address)) as connection:
-        body = versions.published(connection, number).body
-        new = versions.publish(connection, signer, body, share)
+        files = versions.published(connection, number)
+        new = versions.publish(connection, signer, files, share)
     click.echo(f"Version {new} is version {number} again, for {share} of 100 Macs.")
 
 
@@ -216,10 +255,11 @@ def hosts(as_json: bool, address: str | None) -> None:
     for row in rows:
         tools = sum(sum(app["tools"].values()) for app in row["apps"])
         alarms = f", {row['alarms']} alarms" if row["alarms"] else ""
+        policy = f", policy {row['team']}" if row["team"] else ""
         click.echo(
             f"{escaped(row['host'])}  {row['seen']:%Y-%m-%d %H:%M}  version"
             f" {escaped(row['version'])}, {len(row['apps'])} apps, {tools} tools,"
-            f" {row['rows']} rows{alarms}"
+            f" {row['rows']} rows{policy}{alarms}"
         )
 
 
@@ -234,12 +274,17 @@ def levels(as_json: bool, address: str | None) -> None:
             for row in database.hosts(connection)
             for app in row["apps"]
         ]
+    kinds = Counter((row["key"], row.get("levels", "")) for row in rows)
+    most = {key: kind for (key, kind), _ in sorted(kinds.items(), key=lambda one: one[1])}
+    for row in rows:
+        row["differs"] = row.pop("levels", "") != most[row["key"]]
     if as_json:
         _lines(rows)
         return
     for row in rows:
         counts = ", ".join(f"{count} {level}" for level, count in sorted(row["tools"].items()))
-        click.echo(f"{escaped(row['host'])}  {escaped(row['name'])}  {counts}")
+        other = "  differs from most Macs" if row["differs"] else ""
+        click.echo(f"{escaped(row['host'])}  {escaped(row['name'])}  {counts}{other}")
 
 
 def _filters(command: Callable[..., Any]) -> Callable[..., Any]:

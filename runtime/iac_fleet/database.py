@@ -175,8 +175,11 @@ def _said(facts: Any) -> dict[str, Any]:
     apps = told.get("apps", ())
     return {
         "version": str(told.get("version", "?"))[:40],
+        "team": team if type(team := told.get("team")) is int else 0,
         "apps": [
             {
+                "key": str(app.get("key", ""))[:100],
+                "levels": str(app.get("levels", ""))[:16],
                 "name": str(app.get("name", ""))[:100],
                 "tools": {str(k)[:20]: v for k, v in tools.items() if type(v) is int},
             }

@@ -4,6 +4,7 @@ The database says what it has, so nothing is kept here that could be wrong: afte
 answer or an older database the rows after its last are sent again, and it passes over what it has.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -138,7 +139,19 @@ def _told(tell: Callable[[str], None], line: str, before: bool, *, now: bool) ->
 
 
 def facts_of(catalogue: Any, version: str) -> dict[str, Any]:
-    """Return what a host says of itself: `{"version", "apps": [{"key", "tools", levels…}]}`."""
+    """Return what a host says of itself: `{"version", "apps": [{"key", "tools", "levels"}]}`.
+
+    `levels` of an app changes with the level or ceiling of any tool.
+    """
     from iac_runtime.gate.planning import list_apps
 
-    return {"version": version, **list_apps(catalogue, "DANGEROUS")}
+    told = {"version": version, **list_apps(catalogue, "DANGEROUS")}
+    for app in told["apps"]:
+        tools = catalogue.tools.items()
+        own = sorted((name, *_span(tool)) for name, tool in tools if tool.app.key == app["key"])
+        app["levels"] = hashlib.sha256(json.dumps(own).encode()).hexdigest()[:16]
+    return told
+
+
+def _span(tool: Any) -> tuple[str, str]:
+    return tool.level, tool.ceiling

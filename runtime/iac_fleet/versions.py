@@ -1,4 +1,6 @@
-"""A team's policy, signed with the team's key, and what a Mac makes of it.
+"""What a team publishes to its Macs, signed with its key, and what a Mac makes of it.
+
+A version holds a policy, quirks (corrections of dictionaries for `iac-gen`) and accepted levels.
 
 A signature covers the number, so an older version cannot come again as a newer one. A Mac keeps the
 last version that it took; what is not signed by the key that it was given, or is older, is refused
@@ -8,7 +10,11 @@ and written into its audit. The database only carries versions: whoever owns it 
 import base64
 import hashlib
 import json
+import re
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from cryptography.exceptions import InvalidSignature
@@ -22,19 +28,55 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from iac_base.errors import IacError, SetupError
-from iac_base.files import private_file, write_whole
+from iac_base.files import TEAM_BUILD, private_file, write_whole
 from iac_fleet.settings import FleetSettings
 from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.permissions import TEAM
 
+_QUIRK_NAME: Final = re.compile(r"[A-Za-z0-9][\w-]{0,80}\.toml", re.ASCII)
 _TAKEN: Final = "team-version.json"
 _KEPT: Final = 100
 """Refused versions that are remembered, so that each is recorded once."""
 
 
-class TeamPolicy(NamedTuple):
-    """A version of a team's policy: its number, the share of Macs in percent, a TOML text."""
+class TeamFiles(NamedTuple):
+    """What a version holds: a policy as TOML, quirk files by name, names whose level may fall."""
+
+    policy: str
+    quirks: Mapping[str, str] = MappingProxyType({})
+    accepted: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return it as it is published."""
+        told = {**self._asdict(), "quirks": dict(self.quirks)}
+        return json.dumps(told, ensure_ascii=False, sort_keys=True)
+
+
+def read_files(body: str) -> TeamFiles:
+    """Return what a published version holds. Raises SetupError, or what is wrong with a policy."""
+    try:
+        told = json.loads(body)
+        found = TeamFiles(told["policy"], told["quirks"], tuple(told["accepted"]))
+        texts = [found.policy, *found.quirks, *found.quirks.values(), *found.accepted]
+        fits = all(isinstance(text, str) for text in texts) and len(told) == len(found)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        fits = False
+    if not fits:
+        raise SetupError("it does not hold a policy, quirks and accepted levels")
+    parse_policy(found.policy)
+    for name, text in found.quirks.items():
+        if not _QUIRK_NAME.fullmatch(name):
+            raise SetupError(f"{name} is not named like a quirk file (name.toml)")
+        try:
+            tomllib.loads(text)
+        except ValueError as error:
+            raise SetupError(f"{name} is not TOML: {error}") from None
+    return found
+
+
+class TeamVersion(NamedTuple):
+    """A version: its number, the share of Macs in percent, and the text of its files."""
 
     number: int
     share: int
@@ -42,7 +84,7 @@ class TeamPolicy(NamedTuple):
 
     def signed(self) -> bytes:
         """Return what its signature covers."""
-        return json.dumps(["iac-fleet policy", self.number, self.share, self.body]).encode()
+        return json.dumps(["iac-fleet version", self.number, self.share, self.body]).encode()
 
 
 def make_key(path: Path) -> str:
@@ -81,26 +123,27 @@ def read_key(path: Path) -> Ed25519PrivateKey:
     return key
 
 
-def publish(connection: Any, key: Ed25519PrivateKey, body: str, share: int) -> int:
-    """Publish a policy to a share of the team's Macs; return its number.
+def publish(connection: Any, key: Ed25519PrivateKey, files: TeamFiles, share: int) -> int:
+    """Publish a version to a share of the team's Macs; return its number.
 
     Raises:
-        SetupError: It is no policy.
+        SetupError: It is no policy, or a file is no quirk file.
     """
-    parse_policy(body)
+    body = files.text()
+    read_files(body)
     [number] = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM versions").fetchone()
-    version = TeamPolicy(number, share, body)
+    version = TeamVersion(number, share, body)
     connection.execute("SELECT publish(%s, %s, %s, %s)", (*version, key.sign(version.signed())))
     return int(number)
 
 
-def published(connection: Any, number: int) -> TeamPolicy:
-    """Return a version by its number. Raises SetupError."""
-    query = "SELECT number, share, body FROM versions WHERE number = %s"
+def published(connection: Any, number: int) -> TeamFiles:
+    """Return what a version holds by its number. Raises SetupError."""
+    query = "SELECT body FROM versions WHERE number = %s"
     found = connection.execute(query, (number,)).fetchone()
     if found is None:
         raise SetupError(f"There is no version {number}.")
-    return TeamPolicy(*found)
+    return read_files(found[0])
 
 
 def take(connection: Any, settings: FleetSettings, state: Path) -> str:
@@ -112,21 +155,29 @@ def take(connection: Any, settings: FleetSettings, state: Path) -> str:
         return ""
     query = "SELECT number, share, body, signature FROM newest(%s)"
     found = connection.execute(query, (settings.host,)).fetchone()
-    told = _taken(state)
+    told = taken(state)
     if found is None or found[0] == told.number or found[0] in told.refused:
         return ""
-    version = TeamPolicy(*found[:3])
+    version = TeamVersion(*found[:3])
     why = _wrong(version, bytes(found[3]), settings, told.number)
     if why:
         _note(state, told._replace(refused=(*told.refused, version.number)[-_KEPT:]))
         record(state, {"version": version.number}, "refused", why)
         return f"Version {version.number} of the team's policy is refused: {why}."
-    write_whole(state / TEAM, version.body, mode=0o600)
+    files = read_files(version.body)
+    corrections = {"quirks": dict(files.quirks), "accepted": files.accepted}
+    corrected = files.quirks or files.accepted or (state / TEAM_BUILD).exists()
+    if corrected:
+        write_whole(state / TEAM_BUILD, json.dumps(corrections), mode=0o600)
+    write_whole(state / TEAM, files.policy, mode=0o600)
     _note(state, TakenVersion(version.number))
-    return f"Version {version.number} of the team's policy holds for what starts from now on."
+    build = " Build the tools again with: iac-gen build" if corrected else ""
+    return (
+        f"Version {version.number} of the team's policy holds for what starts from now on.{build}"
+    )
 
 
-def _wrong(version: TeamPolicy, signature: bytes, settings: FleetSettings, last: int) -> str:
+def _wrong(version: TeamVersion, signature: bytes, settings: FleetSettings, last: int) -> str:
     if not is_signed(version.signed(), signature, settings.key):
         return "it is not signed with the team's key"
     # As the database reckons it: nobody but the holder of the key stages a version further.
@@ -136,7 +187,7 @@ def _wrong(version: TeamPolicy, signature: bytes, settings: FleetSettings, last:
     if version.number < last:
         return f"it is older than version {last}"
     try:
-        parse_policy(version.body)
+        read_files(version.body)
     except IacError as error:
         return f"it is no policy ({error})"
     return ""
@@ -149,7 +200,8 @@ class TakenVersion(NamedTuple):
     refused: tuple[int, ...] = ()
 
 
-def _taken(state: Path) -> TakenVersion:
+def taken(state: Path) -> TakenVersion:
+    """Return what this Mac has of its team; version 0 is none."""
     try:
         number, refused = json.loads((state / _TAKEN).read_bytes())
         return TakenVersion(int(number), tuple(map(int, refused)))

@@ -1,5 +1,8 @@
 """A team's policy: signed, staged, rolled back, and never looser than a Mac's own."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +10,10 @@ import pytest
 from fleet_record import HOST, Fleet
 
 from iac_base.errors import SetupError
+from iac_base.files import TEAM_BUILD, private_folder
 from iac_fleet import database, versions
 from iac_fleet.settings import FleetSettings
+from iac_fleet.versions import TeamFiles
 from iac_runtime.audit.reading import Query, find
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
@@ -27,9 +32,10 @@ class Team:
         self.key = versions.read_key(self.file)
         self.fleet.state.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def publish(self, body: str, share: int = 100, **other: Any) -> int:
+    def publish(self, files: str | TeamFiles, share: int = 100, **other: Any) -> int:
+        files = TeamFiles(files) if isinstance(files, str) else files
         with database.connected(self.fleet.address("lead")) as lead:
-            return versions.publish(lead, other.get("key", self.key), body, share)
+            return versions.publish(lead, other.get("key", self.key), files, share)
 
     def take(self, host: str = HOST) -> str:
         settings = FleetSettings(self.fleet.address("mac"), host, 1_000, self.public)
@@ -55,7 +61,7 @@ def test_a_version_is_taken_over_once_and_rolled_back(team: Team) -> None:
     team.take()
     assert team.policy == "preset = 'read-only'\n"
     with database.connected(team.fleet.address("lead")) as lead:
-        team.publish(versions.published(lead, 1).body)
+        team.publish(versions.published(lead, 1))
     assert team.take().startswith("Version 3")
     assert team.policy == "preset = 'private'\n"
 
@@ -105,6 +111,54 @@ def test_an_older_version_and_what_is_no_policy_are_refused(team: Team) -> None:
     with pytest.raises(SetupError, match="presett"):
         team.publish("presett = 'private'\n")
     assert team.policy == "preset = 'private'\n"
+
+
+QUIRK = """
+app = "com.apple.Notes"
+
+[[command]]
+name = "show"
+level = "MODIFY"
+why = "Our notes are shown to guests."
+
+[[command]]
+name = "delete"
+level = "SAFE"
+why = "Nobody here minds."
+"""
+
+
+def test_quirks_and_accepted_levels_reach_the_builds_of_a_mac(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    team.fleet.state = private_folder(data / "state")
+    team.publish(TeamFiles("preset = 'private'\n", {"notes.toml": QUIRK}, ("notes_show",)))
+    assert team.take().endswith("Build the tools again with: iac-gen build")
+    monkeypatch.setenv("IAC_DATA", str(data))
+    built = subprocess.run(
+        [sys.executable, "-m", "iac_gen", "build", "notes", "--bundled"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (built.returncode, built.stderr) == (0, "")
+    tools = json.loads((data / "tools" / "catalogue.json").read_text())["tools"]
+    # A team's quirk raises a level and never lowers one.
+    assert [tools[name]["level"] for name in ("notes_show", "notes_delete")] == [
+        "MODIFY",
+        "DANGEROUS",
+    ]
+    # What the team takes back is gone.
+    team.publish("preset = 'private'\n")
+    assert team.take().endswith("iac-gen build")
+    assert json.loads((team.fleet.state / TEAM_BUILD).read_text())["quirks"] == {}
+
+
+def test_what_is_no_quirk_file_is_not_published(team: Team) -> None:
+    for name, text in (("../a.toml", ""), ("a.toml", "= 1"), ("a.txt", "")):
+        with pytest.raises(SetupError, match=r"quirk file|TOML"):
+            team.publish(TeamFiles("preset = 'private'\n", {name: text}))
 
 
 def test_a_mac_publishes_nothing(team: Team) -> None:

@@ -1,12 +1,15 @@
 """Quirks: data with a reason; a row that is wrong or matches nothing is told with its line."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from making import decide, module, read, sdef, source, whole
 
+from iac_gen.cli.group import cli
 from iac_gen.discover import from_bundled_snapshots, includes
-from iac_gen.quirks import QuirkFile, known_apps, load_quirks
+from iac_gen.quirks import QuirkFile, known_apps, load_quirks, read_quirks
 from iac_gen.resolve import resolve
 
 APP = 'app = "com.example.Diary"\n'
@@ -232,3 +235,46 @@ def test_every_known_app_has_a_name_and_a_bundle_id() -> None:
     assert known["standardadditions"].kind == "addition"
     assert all(one.name and "." in one.id for one in known.values())
     assert len({one.id for one in known.values()}) == len(known)
+
+
+OURS = """
+app = "com.example.Diary"
+
+[[command]]
+name = "reread"
+level = "%s"
+why = "Our entries are read aloud."
+"""
+
+
+@pytest.mark.parametrize(("level", "comes_to"), [("DANGEROUS", "DANGEROUS"), ("SAFE", "MODIFY")])
+def test_a_quirk_of_somebody_else_only_raises(level: str, comes_to: str) -> None:
+    reviewed, _ = read_quirks({"reviewed.toml": (OURS % "MODIFY").encode()})
+    own, faults = read_quirks({"own.toml": (OURS % level).encode()})
+    assert faults == []
+    made, _ = module(source(), [replace(reviewed[0], raises=False), *own])
+    assert {tool.function: tool.level for tool in made.tools}["reread"] == comes_to
+
+
+def test_a_quirk_of_somebody_else_names_its_app() -> None:
+    _, (fault,) = read_quirks({"own.toml": b'[[command]]\nname = "a"\nwhy = "x"\n'})
+    assert str(fault).startswith('own.toml:1: error: names no app; begin with app = "com.')
+
+
+def test_quirks_of_yours_hold_in_a_build_and_are_looked_over(tmp_path: Path) -> None:
+    row = '[[command]]\nname = "show"\nlevel = "MODIFY"\nwhy = "Guests look on."\n'
+    (tmp_path / "notes.toml").write_text(f'app = "com.apple.Notes"\n{row}')
+    named = ("--quirks", str(tmp_path))
+    told = ran("show", "--bundled", "--why", "notes", "notes_show", *named)
+    assert "MODIFY, guests look on" in told.output
+    assert "which can only raise" in told.output
+    assert ran("lint", str(tmp_path / "notes.toml")).exit_code == 0
+    (tmp_path / "notes.toml").write_text('app = "x"\n[[command]]\n')
+    wrong = ran("lint", str(tmp_path / "notes.toml"))
+    assert (wrong.exit_code, "notes.toml:2: error" in wrong.output) == (1, True)
+    built = ran("diff", "--bundled", "notes", "--output", str(tmp_path / "out"), *named)
+    assert (built.exit_code, "gives no reason" in built.output) == (1, True)
+
+
+def ran(*words: str) -> Result:
+    return CliRunner().invoke(cli, words)

@@ -101,6 +101,62 @@ def test_a_collector_gets_spans_and_measures_without_what_a_call_is_about(
     assert SECRET.encode() not in everything
 
 
+IN_MEMORY = """
+import json
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
+traces = TracerProvider()
+traces.add_span_processor(SimpleSpanProcessor(spans))
+trace.set_tracer_provider(traces)
+metrics.set_meter_provider(MeterProvider([reader]))
+
+from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.plans import Call
+from iac_runtime.policy.permissions import Requester
+
+gate = open_gate(GateOptions(simulate=""))
+who = Requester("tester", ("client",))
+gate.call(Call("notes_count", {"element": "note"}, who))
+gate.call(Call("notes_make_note", {"name": "a", "body": "b"}, who))
+gate.call(Call("mail_count", {"element": "account"}, who))
+gate.close()
+told = json.loads(reader.get_metrics_data().to_json())
+points = {
+    metric["name"]: {
+        point["attributes"].get("iac.decision", ""): point.get("value", point.get("count"))
+        for point in metric["data"]["data_points"]
+    }
+    for scope in told["resource_metrics"][0]["scope_metrics"]
+    for metric in scope["metrics"]
+}
+print(json.dumps([[span.name for span in spans.get_finished_spans()], points]))
+"""
+
+
+def test_the_sdk_in_memory_sees_calls_decisions_questions_and_the_queue(
+    tmp_path: Path, collector: Collector
+) -> None:
+    named = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}"}
+    env = {**os.environ, "IAC_DATA": str(tmp_path), **named}
+    (tmp_path / "policy.toml").write_text('[[deny]]\napp = "com.apple.mail"\n')
+    done = subprocess.run(
+        [sys.executable, "-c", IN_MEMORY], env=env, capture_output=True, text=True, check=True
+    )
+    spans, points = json.loads(done.stdout)
+    assert {"tools/call notes_count", "tools/call notes_make_note", "app Notes"} <= {*spans}
+    assert points["iac.decisions"] == {"allow": 1, "ask": 1, "refused": 1}
+    assert points["iac.questions"] == {"": 1}
+    assert points["mcp.server.operation.duration"] == {"allow": 1, "ask": 1, "refused": 1}
+    assert points["iac.app.duration"][""] >= 1
+    assert points["iac.queue"] == {"": 0}
+
+
 def test_without_a_collector_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     code = (
         "import sys; from iac_runtime.gate.opening import GateOptions, open_gate;"

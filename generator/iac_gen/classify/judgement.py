@@ -12,19 +12,21 @@ class LevelVerdict:
     """A level and its reason, a few words that end a sentence.
 
     `source` says what speaks: `event code aevtodoc`, `words`, `parameter to [kfil]`, `floor`.
+    A verdict that `raises` counts only where it is higher than the others.
     """
 
     level: Level
     reason: str
     source: str = ""
+    raises: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """All evidence of one level in the order in which it counted.
 
-    The level is the highest of `evidence`, its reason the first of equals; a `quirk` that a person
-    reviewed decides alone.
+    The level is the highest of `evidence`, its reason the first of equals; a `quirk` that comes
+    with the generator decides alone, one of somebody else can only raise.
     """
 
     evidence: tuple[LevelVerdict, ...] = ()
@@ -33,6 +35,8 @@ class Judgement:
     @property
     def verdict(self) -> LevelVerdict:
         """What decided."""
+        if self.quirk and self.quirk.raises:
+            return highest((*self.evidence, self.quirk))
         return self.quirk or highest(self.evidence)
 
     @property

@@ -14,10 +14,12 @@ import click
 from iac_gen.cli.common import (
     APPS,
     PATH,
+    QUIRKS,
     SHIPPED,
     TEMPLATES,
     Find,
     command,
+    corrections,
     default_output,
     end_with,
     fail,
@@ -69,6 +71,7 @@ DESCRIPTIONS: Final = click.option(
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @TEMPLATES
+@QUIRKS
 @SHIPPED
 def build(
     apps: tuple[str, ...],
@@ -79,6 +82,7 @@ def build(
     accepted: tuple[str, ...],
     as_json: bool,
     templates: Path | None,
+    own: tuple[Path, ...],
     shipped: bool,
 ) -> None:
     """Build tools for APPS, or for every app that is found.
@@ -90,7 +94,8 @@ def build(
         fail("--prune needs a build of all apps; leave out the names")
     folder = output or default_output()
     found = find(apps)
-    generator = generator_digest(templates)
+    told = corrections(own, output)
+    generator = f"{generator_digest(templates)} {told.digest()}"
     # One after the other: what a build reads of the folder must stand until it has written.
     with alone(folder):
         options = [not apps, prune, shipped, descriptions]
@@ -102,10 +107,10 @@ def build(
         made_by = f"{generator} {descriptions}"
         previous = read_previous(folder)
         inputs = replace(
-            inputs_of(found, previous, whole=not apps, templates=templates),
+            inputs_of(found, previous, whole=not apps, templates=templates, told=told),
             prune=prune,
             shipped=shipped,
-            accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],
+            accept=[*told.accepted, *accepted, *_names(accepted)],
             wording=descriptions == "app",
             done=_done(cache, made_by, folder),
         )
@@ -126,6 +131,10 @@ def build(
             folder, BuildCache(made_by, stamp, report.data(), _jobs(inputs, report), written)
         )
         _tell(report, folder, prune=prune, as_json=as_json)
+
+
+def _names(accepted: Sequence[str]) -> list[str]:
+    return [name.strip() for one in accepted for name in one.split(",")]
 
 
 def _facts(file: SourceFile) -> list[str]:
@@ -215,6 +224,7 @@ def _warn(diagnostics: Iterable[Diagnostic]) -> None:
 @click.option("--output", type=PATH, help="The folder to check (default: your data folder).")
 @DESCRIPTIONS
 @TEMPLATES
+@QUIRKS
 @SHIPPED
 def check(
     apps: tuple[str, ...],
@@ -222,13 +232,15 @@ def check(
     output: Path | None,
     descriptions: str,
     templates: Path | None,
+    own: tuple[Path, ...],
     shipped: bool,
 ) -> None:
     """Fail if a build would change the folder; show the difference and the fix."""
     folder = output or default_output()
     waiting = _warn_unfinished(folder)
     previous = read_previous(folder)
-    inputs = inputs_of(find(apps), previous, whole=not apps, templates=templates)
+    told = corrections(own, output)
+    inputs = inputs_of(find(apps), previous, whole=not apps, templates=templates, told=told)
     files, report = run(replace(inputs, shipped=shipped, wording=descriptions == "app"), quiet=True)
     differing = sorted(changed(folder, files))
     for name in differing:
@@ -280,12 +292,15 @@ def _warn_unfinished(folder: Path) -> bool:
 @source_options
 @click.option("--output", type=PATH, help="The folder to compare (default: your data folder).")
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
-def diff(apps: tuple[str, ...], find: Find, output: Path | None, as_json: bool) -> None:
+@QUIRKS
+def diff(
+    apps: tuple[str, ...], find: Find, output: Path | None, as_json: bool, own: tuple[Path, ...]
+) -> None:
     """Describe what a build would change: tools, levels, parameters."""
     folder = output or default_output()
     _warn_unfinished(folder)
     previous = read_previous(folder)
-    inputs = inputs_of(find(apps), previous, whole=not apps)
+    inputs = inputs_of(find(apps), previous, whole=not apps, told=corrections(own, output))
     files, report = run(replace(inputs, wording=True), quiet=True)
     kept = previous.apps
     if files:

@@ -1,20 +1,24 @@
 """What the commands share: options, finding dictionaries, running a build, ending."""
 
 import functools
+import hashlib
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
 import click
 
+from iac_base.files import TEAM_BUILD, data_folder
 from iac_gen import discover, macos
 from iac_gen.discover import Discovered
 from iac_gen.intents.places import PLACES
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import Previous
-from iac_gen.quirks import known_apps, load_quirks
+from iac_gen.quirks import known_apps, load_quirks, read_quirks
 from iac_gen.text import on_one_line
 
 if TYPE_CHECKING:
@@ -28,6 +32,9 @@ SHIPPED = click.option(
 )
 TEMPLATES = click.option(
     "--templates", type=PATH, help="A folder of your own templates; see iac-gen templates."
+)
+QUIRKS = click.option(
+    "--quirks", "own", multiple=True, type=PATH, help="A quirk file of yours, or a folder of them."
 )
 INSTALLED: Final = "installed"
 """Stands for the places of a Mac where App Intents metadata lies."""
@@ -122,21 +129,65 @@ def _found(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) 
 
 
 def default_output() -> Path:
-    from platformdirs import user_data_path
+    return data_folder() / "tools"
 
-    return user_data_path("iac", appauthor=False) / "tools"
+
+class Corrections(NamedTuple):
+    """Quirk files that do not come with the generator (path -> content), and accepted levels."""
+
+    files: Mapping[str, bytes] = MappingProxyType({})
+    accepted: tuple[str, ...] = ()
+
+    def digest(self) -> str:
+        """Return what changes with any of it."""
+        told = [[name, content.hex()] for name, content in self.files.items()]
+        return hashlib.sha256(json.dumps([told, self.accepted]).encode()).hexdigest()
+
+
+def corrections(own: Sequence[Path], output: Path | None) -> Corrections:
+    """Return the quirks that are named; for the data folder's tools also yours and the team's.
+
+    Tools for elsewhere, such as a repository, must come out the same on every machine.
+
+    Raises:
+        GeneratorError: A file cannot be read.
+    """
+    ours = data_folder() / "quirks"
+    paths = [*([ours] if output is None and ours.is_dir() else []), *own]
+    try:
+        every = [sorted(at.glob("*.toml")) if at.is_dir() else [at] for at in paths]
+        found = {str(path): path.read_bytes() for paths in every for path in paths}
+    except OSError as error:
+        raise GeneratorError(f"{error.filename} cannot be read: {error.strerror}") from None
+    team = data_folder() / "state" / TEAM_BUILD
+    if output is not None or not team.exists():
+        return Corrections(found)
+    try:
+        told = json.loads(team.read_bytes())
+        theirs = {f"team/{name}": text.encode() for name, text in told["quirks"].items()}
+        return Corrections({**theirs, **found}, tuple(map(str, told["accepted"])))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise GeneratorError(f"{team} is damaged; iac-fleet forward writes it again") from None
 
 
 def inputs_of(
-    found: Discovered, previous: Previous, *, whole: bool = True, templates: Path | None = None
+    found: Discovered,
+    previous: Previous,
+    *,
+    whole: bool = True,
+    templates: Path | None = None,
+    told: Corrections | None = None,
 ) -> "Inputs":
     from platformdirs import user_cache_path
 
     from iac_gen.pipeline import Inputs
 
-    quirks, faults = load_quirks()
+    told = told or Corrections()
+    (quirks, faults), (own, wrong) = load_quirks(), read_quirks(told.files)
+    every, failed = [*quirks, *own], [*faults, *wrong]
     keep = user_cache_path("iac", appauthor=False) / "formatted"
-    made = Inputs(found.sources, discover.includes(), quirks, faults, previous, whole, keep=keep)
+    made = Inputs(found.sources, discover.includes(), every, failed, previous, whole, keep=keep)
+    made = replace(made, accept=told.accepted)
     if templates is None:
         return made
     from iac_gen.render import own_templates

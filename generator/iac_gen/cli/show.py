@@ -16,8 +16,11 @@ from iac_gen import discover
 from iac_gen.cli.common import (
     APPS,
     PATH,
+    QUIRKS,
+    Corrections,
     Find,
     command,
+    corrections,
     end_with,
     fail,
     inputs_of,
@@ -31,7 +34,7 @@ from iac_gen.load import LoadError
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import Previous
 from iac_gen.pipeline import Representation, jobs, represented
-from iac_gen.quirks import known_apps
+from iac_gen.quirks import known_apps, read_quirks
 from iac_gen.snapshot import facts_only, write_snapshot
 from iac_gen.text import clean, on_one_line
 from iac_gen.unbound import unbound
@@ -93,25 +96,28 @@ def snapshot(
     metavar="APP NAME",
     help="Explain the level of a TOOL, CLASS or CLASS.PROPERTY.",
 )
+@QUIRKS
 @source_options
 def show(
     apps: tuple[str, ...],
     everything: bool,
     only_unbound: bool,
     asked: tuple[str, str] | None,
+    own: tuple[Path, ...],
     find: Find,
 ) -> None:
     """Print the model of APPS as JSON."""
+    told = corrections(own, None)
     if asked:
         if apps or everything or only_unbound:
             fail("--why takes one app and one name, and nothing else")
-        _show_why(*asked, find)
+        _show_why(*asked, find, told)
         return
     if bool(apps) == everything:
         fail("name the apps to show, or give --all")
     failed: list[Diagnostic] = []
     shown: list[str] = []
-    inputs = inputs_of(find(apps), Previous())
+    inputs = inputs_of(find(apps), Previous(), told=told)
     for outcome in represented(_unbound_of if only_unbound else _data_of, inputs):
         if isinstance(outcome, Diagnostic):
             failed.append(outcome)
@@ -127,8 +133,8 @@ def show(
     end_with(failed)
 
 
-def _show_why(app: str, name: str, find: Find) -> None:
-    for outcome in represented(_module_of, inputs_of(find((app,)), Previous())):
+def _show_why(app: str, name: str, find: Find, told: Corrections) -> None:
+    for outcome in represented(_module_of, inputs_of(find((app,)), Previous(), told=told)):
         if isinstance(outcome, Diagnostic):
             end_with([outcome])
         else:
@@ -177,7 +183,7 @@ def list_(find: Find) -> None:
     "--rule", "names", multiple=True, metavar="NAME", help="Check only this rule; repeatable."
 )
 def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...]) -> None:
-    """List what is odd or wrong in the dictionaries at PATH (files, snapshots, folders).
+    """List what is odd or wrong at PATH: dictionaries, snapshots, folders of either, quirk files.
 
     Exits with 0 if there is no error, 1 if there is one or a file could not be read, 2 for
     wrong usage.
@@ -188,15 +194,19 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
             hint = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(RULES)}"
             fail(f"no rule is called {name}; {hint}")
     rules = {name: rule for name, rule in RULES.items() if not names or name in names}
-    loaded, unread = discover.read(discover.from_paths(paths, known_apps()), as_written=True)
+    own = [path for path in paths if path.suffix == ".toml"]
+    named = [path for path in paths if path not in own]
+    found_there = discover.from_paths(named, known_apps()) if named else discover.Discovered(())
+    loaded, failed = discover.read(found_there, as_written=True)
+    unread = [*failed, *read_quirks(corrections(own, Path()).files)[1]]
     includes = discover.includes()
     found: list[LintFinding] = []
     for one in loaded:
         found += lint(one.source, includes, one.diagnostics, rules)
     if as_json:
         rows = [dataclasses.asdict(finding) for finding in found]
-        failed = [dataclasses.asdict(diagnostic) for diagnostic in unread]
-        click.echo(json.dumps({"findings": rows, "failed": failed}, indent=1))
+        told = [dataclasses.asdict(diagnostic) for diagnostic in unread]
+        click.echo(json.dumps({"findings": rows, "failed": told}, indent=1))
     else:
         for finding in found:
             click.echo(clean(str(finding)))
