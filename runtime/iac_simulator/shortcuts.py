@@ -17,12 +17,13 @@ import plistlib
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias
 
 from iac_base.files import write_whole
+from iac_runtime.execution.process import Completed
 from iac_runtime.tools.tables import Tables
 
 State: TypeAlias = dict[str, Any]
@@ -61,6 +62,20 @@ def world(tables: Tables) -> dict[str, Any]:
             "answer": answer,
         }
     return found
+
+
+def in_process(state: "State") -> Callable[..., Completed]:
+    """Return what runs the program's commands here, on a state that lasts as long as it does."""
+
+    def run(argv: Sequence[str], stdin: bytes, timeout: float, **_more: Any) -> Completed:  # noqa: ARG001
+        try:
+            return Completed(command(argv[1:], state).encode(), b"", 0)
+        except DismissedError:
+            return Completed(b"", b"", 0)
+        except ShortcutsError as error:
+            return Completed(b"", str(error).encode(), 1)
+
+    return run
 
 
 class ShortcutsError(Exception):
@@ -135,10 +150,24 @@ class _Run:
 
     def all(self, workflow: Mapping[str, Any], target: Path) -> None:
         found = None
+        # Of each If that is open, whether what stands now runs, and what ran last in it.
+        runs: list[bool] = []
         for step in workflow["WFWorkflowActions"]:
             held = step["WFWorkflowActionParameters"]
-            found = self.step(step["WFWorkflowActionIdentifier"], held)
-            self.values[held["UUID"]] = found
+            if step["WFWorkflowActionIdentifier"] == f"{_BUILT_IN}conditional":
+                match held["WFControlFlowMode"]:
+                    case 0:
+                        asked = held["WFInput"]["Variable"]
+                        runs.append(all(runs) and self.value(asked) not in (None, ""))
+                    case 1:
+                        runs[-1] = all(runs[:-1]) and not runs[-1]
+                    case _:
+                        runs.pop()
+            elif all(runs):
+                found = self.step(step["WFWorkflowActionIdentifier"], held)
+            if all(runs):
+                # The end of an If gives what its branch gave.
+                self.values[held["UUID"]] = found
         # An object gives no file; a text does.
         if workflow.get("WFWorkflowHasOutputAction") and isinstance(found, str):
             target.write_text(found, "utf-8")

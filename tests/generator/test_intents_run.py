@@ -2,6 +2,7 @@
 
 import json
 import os
+import plistlib
 import shutil
 import stat
 import sys
@@ -26,6 +27,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.shortcuts import ShortcutError, run_shortcut
 from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Asks, Call, Done
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.policy.permissions import Requester
@@ -43,7 +45,7 @@ ACTIONS = (
         parameter("body"),
         parameter("when", LATER),
         parameter("strength", NUMBER, {"int": 3}),
-        parameter("note", isOptional=True),
+        *(parameter(name, isOptional=True) for name in ("note", "place", "tag", "more")),
         outputType=TEXT,
     ),
     action("ShowIntent", supportedModes=2),
@@ -155,9 +157,21 @@ def test_a_model_s_write_is_asked_about(gate: Gate, mac: Mac) -> None:
     assert "done" not in mac.state
 
 
+def test_what_may_be_missing_is_passed_on_only_where_it_is_given(gate: Gate, mac: Mac) -> None:
+    for more in ({"note": "x"}, {}, {"note": ""}, {"note": "x", "place": "y"}):
+        called(gate, "diary_intent_add_entry", {**BODY, **more})
+    told = [row["parameters"] for row in mac.state["done"]]
+    assert [(row.get("note"), row.get("place")) for row in told] == [
+        ("x", None),
+        (None, None),
+        (None, None),
+        ("x", "y"),
+    ]
+
+
 def test_what_the_shortcut_does_not_pass_on_is_refused(gate: Gate) -> None:
     with pytest.raises(InvalidParameterError, match="does not pass"):
-        called(gate, "diary_intent_add_entry", {**BODY, "note": "x"})
+        called(gate, "diary_intent_add_entry", {**BODY, "more": "x"})
 
 
 def test_only_what_is_installed_is_listed_and_called(folder: Path, gate: Gate) -> None:
@@ -168,12 +182,34 @@ def test_only_what_is_installed_is_listed_and_called(folder: Path, gate: Gate) -
     lines = b"".join(chosen_lines(catalogue.tool_folders, Choice(("all",))))
     assert b'"diary_intent_get_streak"' in lines
     assert b'"diary_intent_show"' not in lines
-    rows = run("list", "--tools", str(folder)).splitlines()
-    assert [row.split()[0] for row in rows] == ["installed", "installed", "available"]
+    rows = [row.split() for row in run("list", "--tools", str(folder)).splitlines()]
+    assert [row[0] for row in rows] == ["installed", "installed", "available"]
+    assert [row[2] for row in rows] == ["imported", "imported", "declared"]
+    called(gate, "diary_intent_get_streak", {"mood": "glad"})
+    assert [installed()[row[3]].proof for row in rows[:2]] == ["imported", "ran"]
     run("remove", "diary_intent_get_streak")
     assert list(Catalogue([folder]).tools) == ["diary_intent_add_entry"]
     with pytest.raises(DeclaredToolError):
         called(gate, "diary_intent_get_streak", {"mood": "glad"})
+
+
+def test_simulated_apps_run_what_was_installed_for_them(folder: Path) -> None:
+    name = "diary_intent_show"
+    said = run("install", "--simulate", "--tools", str(folder), name)
+    assert said == f"{name}  can be called in simulated apps, with --simulate.\n"
+    assert run("list", "--tools", str(folder)).splitlines()[2].split()[0] == "simulated"
+    simulated = open_gate(GateOptions(tools=(folder,), simulate=""))
+    done = called(simulated, name, {})
+    assert isinstance(done, Done)
+    assert (done.value, done.outcome and done.outcome.state) == (None, "unknown")
+    done = called(simulated, "diary_intent_get_streak", {"mood": "glad"})
+    assert isinstance(done, Done)
+    assert done.value == 1
+    simulated.close()
+    real = Gate(Catalogue([folder]), Executor(timeout=5))
+    with pytest.raises(DeclaredToolError):
+        called(real, name, {})
+    real.close()
 
 
 def test_a_tool_that_was_built_anew_waits_for_the_person(folder: Path, gate: Gate) -> None:
@@ -292,6 +328,18 @@ def test_a_run_that_waits_is_ended_with_its_group(folder: Path, gate: Gate, mac:
         "state": "unknown",
         "says": "the shortcut ended; what it did was not read back",
     }
+
+
+def test_a_run_that_waits_behind_a_locked_screen_says_so() -> None:
+    locked = plistlib.dumps({"IOConsoleLocked": True})
+
+    def run(argv: Sequence[str], *_given: Any, **_more: Any) -> Completed:
+        looks = argv[0].endswith("ioreg")
+        return Completed(locked if looks else b"", b"", 0 if looks else -9, timed_out=not looks)
+
+    with pytest.raises(ShortcutError, match="did not end") as caught:
+        run_shortcut(run, UUID, IntentRequest(APP, "AddEntryIntent", BODY), "t", 1)
+    assert (caught.value.state, "unlock" in (caught.value.suggestion or "")) == ("locked", True)
 
 
 def test_without_shortcuts_a_call_says_what_is_missing(

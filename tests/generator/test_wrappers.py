@@ -28,6 +28,7 @@ def walked(workflow: dict[str, Any]) -> tuple[str, dict[str, str], list[str]]:
     Fails where a step refers to one that is not before it.
     """
     steps: dict[str, dict[str, Any]] = {}
+    seen: set[str] = set()
 
     def sources(held: Any) -> list[dict[str, Any]]:
         form, inner = held["WFSerializationType"], held["Value"]
@@ -50,21 +51,33 @@ def walked(workflow: dict[str, Any]) -> tuple[str, dict[str, str], list[str]]:
         ]
         return str(step["WFWorkflowActionParameters"]["WFDictionaryKey"])
 
-    name, given, lines = "", {}, []
+    name, given, lines, depth = "", {}, [], 0
     for step in workflow["WFWorkflowActions"]:
         held = dict(step["WFWorkflowActionParameters"])
         identifier, uuid = step["WFWorkflowActionIdentifier"], held.pop("UUID")
-        if not identifier.startswith(BUILT_IN):
-            assert name == ""
+        if identifier == f"{BUILT_IN}conditional":
+            depth += {0: 1, 1: 0, 2: -1}[held["WFControlFlowMode"]]
+            if held["WFControlFlowMode"] == 0:
+                assert held["WFCondition"] == 100
+                read_key(held["WFInput"]["Variable"])
+        elif not identifier.startswith(BUILT_IN):
+            assert name in ("", identifier)
+            assert depth or not name
             name, descriptor = identifier, held.pop("AppIntentDescriptor")
             assert descriptor["AppIntentIdentifier"]
-            given = {key: read_key(item) for key, item in held.items()}
+            here = {key: read_key(item) for key, item in held.items()}
+            # The first of all branches has everything, each other less.
+            assert not given or here.items() < given.items()
+            given = given or here
         if identifier == f"{BUILT_IN}gettext":
             lines = [one["OutputUUID"] for one in sources(held["WFTextActionText"])]
             answers = [steps[one]["WFWorkflowActionIdentifier"] for one in lines]
-            assert answers in ([f"{BUILT_IN}getvalueforkey"], [f"{BUILT_IN}getvalueforkey", name])
+            last = f"{BUILT_IN}conditional" if f"{BUILT_IN}conditional" in seen else name
+            assert answers in ([f"{BUILT_IN}getvalueforkey"], [f"{BUILT_IN}getvalueforkey", last])
         assert uuid not in steps
         steps[uuid] = step
+        seen.add(identifier)
+    assert depth == 0
     assert workflow["WFWorkflowActions"][-1]["WFWorkflowActionIdentifier"] == f"{BUILT_IN}output"
     return name, given, lines
 
@@ -82,8 +95,7 @@ def test_a_shortcut_takes_typed_input_by_key_and_gives_the_call_and_the_answer()
     made = plistlib.loads(wrappers(module).encode())
     name, given, lines = walked(made["AddIntent"])
     assert name == "com.example.Diary.AddIntent"
-    # What may be missing is left out: what an empty value does is not known.
-    assert given == {"body": "body", "mood": "mood", "strength": "strength"}
+    assert given == {"body": "body", "mood": "mood", "strength": "strength", "later": "later"}
     assert len(lines) == 2
 
 

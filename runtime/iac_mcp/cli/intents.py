@@ -5,6 +5,7 @@ import os
 import plistlib
 import tempfile
 import time
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -31,6 +32,7 @@ from iac_runtime.tools.lock import (
     read_wrappers,
 )
 
+_NONE: Final = InstalledShortcut("", "", (), "simulated")
 _SIGNED: Final = b"AEA1"
 _SIGNING: Final = 60.0
 _CLICK: Final = 120.0
@@ -54,8 +56,11 @@ def intents() -> None:
 @intents.command("install")
 @click.argument("names", nargs=-1, required=True, metavar="TOOL...")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--simulate", is_flag=True, help="For simulated apps only: nothing is signed.")
 @TOOLS
-def install_shortcuts(names: tuple[str, ...], yes: bool, tools: tuple[Path, ...]) -> None:
+def install_shortcuts(
+    names: tuple[str, ...], yes: bool, simulate: bool, tools: tuple[Path, ...]
+) -> None:
     """Add the shortcuts of TOOLs, which can be called from then on.
 
     Shortcuts opens for each of them: click Add Shortcut there.
@@ -69,25 +74,44 @@ def install_shortcuts(names: tuple[str, ...], yes: bool, tools: tuple[Path, ...]
             )
         if row.workflow is None:
             raise SetupError(f"{name} has no shortcut: it needs an entity or a file.")
-        if row.app.startswith("local."):
+        if row.app.startswith("local.") and not simulate:
             raise SetupError(f"{name} is of a file without its app; build it from the app.")
     for name in names:
-        click.echo(f"{name}  {known[name].level}  proof: declared, not verified")
+        row = known[name]
+        if simulate:
+            _simulate(name, row)
+            continue
+        click.echo(f"{name}  {row.level}  proof: declared, not verified")
         if not yes:
             click.confirm("Let clients call it, as your policy says?", abort=True, err=True)
-        click.echo(f"{name}  {_install(name, known[name])}")
+        click.echo(f"{name}  {_install(name, row)}")
+
+
+def _simulate(name: str, row: Wrapped) -> None:
+    assert row.workflow is not None
+    if installed().get(name, _NONE).proof != "simulated":
+        raise SetupError(f"{name} is installed in Shortcuts; that one serves simulated apps too.")
+    ident = str(uuid.uuid5(uuid.NAMESPACE_OID, name)).upper()
+    keep(name, InstalledShortcut(ident, row.digest, keys_of(row.workflow), "simulated"))
+    click.echo(f"{name}  can be called in simulated apps, with --simulate.")
 
 
 @intents.command("list")
 @TOOLS
 def list_intents(tools: tuple[Path, ...]) -> None:
-    """List App Intents and how they stand: installed, changed, available, or none."""
+    """List App Intents: installed, changed, simulated, available or none, and their proof.
+
+    The proof is how far a tool was seen to work here: declared, imported or ran.
+    """
     held = installed()
     for name, row in sorted(wrapped(tools).items()):
         state = "available" if row.workflow is not None else "none"
         if name in held:
             state = "installed" if held[name].digest == row.digest else "changed"
-        click.echo(f"{state:<9}  {row.level:<9}  {escaped(name)}")
+        proof = held[name].proof if name in held else "declared"
+        if proof == "simulated":
+            state, proof = "simulated", "declared"
+        click.echo(f"{state:<9}  {row.level:<9}  {proof:<8}  {escaped(name)}")
 
 
 @intents.command("remove")

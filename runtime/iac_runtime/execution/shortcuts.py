@@ -6,6 +6,7 @@ end with 0. Its answer is taken where its first line is what the input had as th
 
 import json
 import os
+import plistlib
 import re
 import tempfile
 from collections.abc import Mapping
@@ -19,15 +20,19 @@ from iac_runtime.execution.process import Completed, RunInTurns
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.tool import CALL
 
-ShortcutState: TypeAlias = Literal["absent", "replaced", "waits", "silent", "failed", "no program"]
+ShortcutState: TypeAlias = Literal[
+    "absent", "replaced", "waits", "locked", "silent", "failed", "no program"
+]
 """How a run stands that gave no answer: the shortcut is not there; there is another one of its
-name, as after a second import; somebody is asked, or the app is starting; it ended without a word;
-it said an error; there is no Shortcuts here."""
+name, as after a second import; somebody is asked, or the app is starting; the screen is locked, so
+that nobody sees a question; it ended without a word; it said an error; there is no Shortcuts here.
+"""
 
 _TYPES: Final[Mapping[ShortcutState, ErrorType]] = {
     "absent": "UNAVAILABLE",
     "replaced": "UNAVAILABLE",
     "waits": "TIMEOUT",
+    "locked": "TIMEOUT",
     "silent": "UNKNOWN",
     "failed": "EXECUTION_ERROR",
     "no program": "UNAVAILABLE",
@@ -40,12 +45,14 @@ _WAYS: Final[Mapping[ShortcutState, str]] = {
         "Ask the person to look at the screen of the Mac: macOS asks there before a first run. The"
         " Mac must be awake, and an app that is starting takes up to 12 seconds."
     ),
+    "locked": "Ask the person to unlock the Mac and to look at what macOS asks there.",
     "silent": "Look whether it was done before you call again: a question may have been dismissed.",
     "failed": "Look whether it was done before you call again.",
     "no program": "App Intents run on a Mac with macOS 12 or later.",
 }
 _LISTED: Final = re.compile(r"(.*) \(([0-9A-Fa-f-]{36})\)")
 _ANSWER: Final = 4 * 1024 * 1024
+_LOOK: Final = 3.0
 _LISTING: Final = 20.0
 """Seconds for the list of shortcuts; a cold start takes up to 12."""
 
@@ -108,7 +115,7 @@ def run_shortcut(
                 raise ToolError("USER_CANCELLED", "The call was cancelled.", command=tool)
             if done.timed_out:
                 said = f"The shortcut did not end within {seconds:g} seconds, and was ended."
-                raise ShortcutError("waits", said, tool)
+                raise ShortcutError("locked" if _is_locked(run) else "waits", said, tool)
             if done.status:
                 raise _failed(run, uuid, tool, done)
         except OSError as error:
@@ -122,6 +129,15 @@ def run_shortcut(
     if head.strip() != call:
         raise ShortcutError("silent", "The shortcut ended and gave no answer.", tool, text[:500])
     return rest.removesuffix("\n")
+
+
+def _is_locked(run: RunInTurns) -> bool:
+    """Say whether the screen is locked, as the registry of devices has it; no when not known."""
+    try:
+        done = run(["/usr/sbin/ioreg", "-a", "-n", "Root", "-d", "1"], b"", _LOOK)
+        return plistlib.loads(done.stdout).get("IOConsoleLocked") is True
+    except Exception:  # plistlib lets through whatever its parser raises
+        return False
 
 
 def _failed(run: RunInTurns, uuid: str, tool: str, done: Completed) -> ShortcutError:

@@ -2,12 +2,21 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Final
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import DeclaredToolError, InvalidParameterError, ToolError, quoted
-from iac_runtime.execution.shortcuts import run_shortcut
+from iac_base.errors import (
+    DeclaredToolError,
+    InvalidParameterError,
+    SetupError,
+    ToolError,
+    quoted,
+)
+from iac_runtime.execution.process import RunInTurns
+from iac_runtime.execution.shortcuts import run_shortcut, title_of
 from iac_runtime.gate.planning import in_dates, short_enough
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import shown
@@ -17,7 +26,7 @@ from iac_runtime.language.steps import DateValue
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.effects import CallFacts, Effect
 from iac_runtime.tool import Intent
-from iac_runtime.tools.lock import InstalledShortcut, installed, read_wrappers
+from iac_runtime.tools.lock import InstalledShortcut, installed, keep, read_wrappers
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation
 
@@ -55,17 +64,19 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
     seconds = context.executor.timeout if call.timeout is None else call.timeout
 
     def perform(cancel: Cancellation | None) -> ToolResult:
+        run = context.executor.run
         if context.executor.simulated:
-            said = "App Intents have no part in simulated apps."
-            raise ToolError("NOT_SUPPORTED", said, "Set IAC_SHORTCUTS to iac-shortcuts instead.")
+            run = _stand_in(operation, found.uuid, context)
         try:
-            text = run_shortcut(
-                context.executor.run, found.uuid, request, tool.name, seconds, cancel
-            )
+            text = run_shortcut(run, found.uuid, request, tool.name, seconds, cancel)
         except ToolError as error:
             if error.type in _BEGUN and not facts.looks:
                 error.outcome = _UNSEEN.facts()
             raise
+        if found.proof == "imported" and not context.executor.simulated:
+            # What was done stays done, whatever becomes of the note.
+            with suppress(SetupError):
+                keep(tool.name, found._replace(proof="ran"))
         result = ToolResult(_value(text, operation.spec.result))
         result = result if call.raw else shown(result)
         limit = None if call.whole else context.limit
@@ -80,6 +91,8 @@ def _shortcut(operation: Operation, context: ToolContext) -> InstalledShortcut:
     found, catalogue = installed().get(operation.name), context.catalogue
     if found is None or catalogue is None:
         raise DeclaredToolError(operation.name)
+    if found.proof == "simulated" and not context.executor.simulated:
+        raise DeclaredToolError(operation.name)
     app = catalogue.find(operation.name).app
     if read_wrappers(app.folder, app.key)[0] != found.digest:
         error = DeclaredToolError(operation.name)
@@ -87,6 +100,23 @@ def _shortcut(operation: Operation, context: ToolContext) -> InstalledShortcut:
         error.suggestion = f"Ask the person to run: iac-mcp intents install {operation.name}"
         raise error
     return found
+
+
+def _stand_in(operation: Operation, uuid: str, context: ToolContext) -> RunInTurns:
+    """Return what runs a shortcut in simulated apps: each call finds the app as it was built."""
+    assert context.catalogue is not None
+    app = context.catalogue.find(operation.name).app
+    workflow = read_wrappers(app.folder, app.key)[1][operation.spec.event]
+    # The simulator stands above: it is reached by its name.
+    simulator = import_module("iac_simulator.shortcuts")
+    held: RunInTurns = simulator.in_process(
+        {
+            "apps": simulator.world(operation.tables),
+            "answers": "always",
+            "shortcuts": {uuid: {"name": title_of(operation.name), "workflow": workflow}},
+        }
+    )
+    return held
 
 
 def _request(

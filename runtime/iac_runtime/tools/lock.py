@@ -10,24 +10,29 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder, locked, open_state, read_bounded, write_whole
 from iac_runtime.tool import CALL, shortcuts_file, tool_prefix
 
+ShortcutProof: TypeAlias = Literal["simulated", "imported", "ran"]
+
 _FILE: Final = "intents.json"
+_PROOFS: Final[Mapping[str, ShortcutProof]] = {"simulated": "simulated", "ran": "ran"}
 
 
 class InstalledShortcut(NamedTuple):
     """A shortcut that the person took in: its identifier there, and the digest of what it was.
 
-    `takes` are the parameters that it passes on, as the metadata calls them.
+    `takes` are the parameters that it passes on, as the metadata calls them. `proof` says how far
+    it was seen to work on this Mac; one that is `simulated` is called in simulated apps only.
     """
 
     uuid: str
     digest: str
     takes: tuple[str, ...] = ()
+    proof: ShortcutProof = "imported"
 
 
 def damaged(path: Path) -> SetupError:
@@ -124,7 +129,10 @@ def installed() -> Mapping[str, InstalledShortcut]:
         rows = json.loads(read_part(data_folder() / "state" / _FILE))
         return {
             name: InstalledShortcut(
-                str(row["uuid"]), str(row["digest"]), tuple(map(str, row["takes"]))
+                str(row["uuid"]),
+                str(row["digest"]),
+                tuple(map(str, row["takes"])),
+                _PROOFS.get(row.get("proof"), "imported"),
             )
             for name, row in rows.items()
         }
