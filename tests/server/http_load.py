@@ -185,8 +185,12 @@ async def burst(
     name: str,
     tools: Sequence[str] = OTHERS,
     begun: asyncio.Event | None = None,
+    *,
+    close: bool = False,
 ) -> tuple[list[CallMade], float]:
-    """Open sessions, then make all calls at once; return them and the seconds."""
+    """Open sessions, then make all calls at once, and close them if asked; return the calls and
+    the seconds.
+    """
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
     kinds = {0: "busy", 1: "broken", 2: "slow"}
     async with httpx2.AsyncClient(limits=limits, timeout=120, trust_env=False) as http:
@@ -206,7 +210,26 @@ async def burst(
                 for number in range(1, calls // sessions + 1)
             )
         )
-        return list(made), time.monotonic() - began
+        took = time.monotonic() - began
+        for row in rows if close else ():
+            await http.delete(url, headers=row.headers)
+        return list(made), took
+
+
+def soak(data: Path, bursts: int, sessions: int, calls: int, clients: int) -> list[int]:
+    """Return the megabytes of a server after each of many bursts, whose sessions are closed."""
+    server = LoadServer(data, "--simulate")
+    tokens = [add(f"client-{number}", "SAFE") for number in range(clients)]
+    server.start()
+    found = []
+    for number in range(bursts):
+        made, _ = asyncio.run(
+            burst(server.url, tokens, sessions, calls, f"burst-{number}", close=True)
+        )
+        assert "lost" not in {row.came for row in made}
+        found.append(round(server.memory() / 1e6))
+    assert server.end() == 0
+    return found
 
 
 async def beside(url: str, tokens: Sequence[str]) -> list[CallMade]:

@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "server"))
 
-from http_load import load
+from http_load import load, soak
 
 pytestmark = [pytest.mark.stress, pytest.mark.process, pytest.mark.timeout(1200)]
 
@@ -25,3 +25,9 @@ def test_nothing_is_lost_and_memory_is_bounded(tmp_path: Path) -> None:
     assert found["beside_p50_p95"][1] < 2.0
     before, most, _ = found["memory_mb"]
     assert most - before < GROWTH
+
+
+def test_memory_is_given_back_when_sessions_end(tmp_path: Path) -> None:
+    found = soak(tmp_path / "data", bursts=10, sessions=200, calls=600, clients=20)
+    print(found)
+    assert found[-1] <= 1.2 * found[1]
