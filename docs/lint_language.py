@@ -250,8 +250,9 @@ def wrong() -> Iterator[str]:
         for fault in faults(one):
             yield f"{one.where}: {fault}: {one.text}"
     for page in pages():
-        yield from wrong_links(page)
         yield from wrong_commands(page)
+    for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]):
+        yield from wrong_links(page)
     for name, place in _EXPLAINED.items():
         if name not in (ROOT / place).read_text("utf-8"):
             yield f"docs/language.toml: {place} does not explain {name}"
