@@ -1,6 +1,7 @@
 """The limiter: at most so many calls in any window, delays up to a second, and over restarts."""
 
 import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -22,6 +23,7 @@ from iac_runtime.gate.limiter import (
     Wait,
     Window,
     rate,
+    wait_turn,
     window,
 )
 from iac_runtime.gate.plans import Call, Done
@@ -276,3 +278,40 @@ def test_a_limit_is_calls_a_second_however_few(
     found = window(calls, seconds)
     assert found == expected
     assert rate(found) == pytest.approx(calls)
+
+
+def test_each_client_has_windows_of_its_own_over_restarts(tmp_path: Path, clock: Clock) -> None:
+    limiter = Limiter(tmp_path, SMALL, clock)
+    assert limiter.of("") is limiter
+    studio, mini = limiter.of("http:studio"), limiter.of("http:mini")
+    assert limiter.of("http:studio") is studio
+    assert [one.take("dangerous", 3) for one in (limiter, studio, mini)] == [Permit(0.0)] * 3
+    assert studio.take("dangerous") == Wait(60.0)
+    anew = Limiter(tmp_path, SMALL, clock)
+    assert [anew.of(name).take("dangerous") for name in ("http:studio", "http:mini")] == [
+        Wait(60.0)
+    ] * 2
+    assert anew.of("http:other").take("dangerous") == Permit(0.0)
+    # Whatever a client calls itself, its file has a plain name.
+    names = {path.name for path in tmp_path.glob("limits*.json")}
+    assert all(re.fullmatch(r"limits(-[0-9a-f]{16})?\.json", name) for name in names)
+    assert len(names) == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "made"),
+    [(1.0, Window(1, 1.0)), (2.4, Window(2, 1.0)), (0.5, Window(1, 2.0)), (1.5, Window(2, 1.0))],
+)
+def test_a_rate_becomes_a_window(asked: float, made: Window) -> None:
+    assert window(asked) == made
+
+
+def test_a_turn_takes_its_places_and_the_impatient_are_refused(clock: Clock) -> None:
+    limiter = Limiter(limits=SMALL, clock=clock)
+    assert wait_turn(limiter, "read", 4) == 0.0
+    assert limiter.take("read") == Permit(0.0)
+    assert limiter.take("read") == Permit(1.0)
+    assert wait_turn(limiter, "write", 2) == 0.0
+    limiter.take("write", 2)
+    with pytest.raises(ToolError, match=r"can run after 2\.0 seconds"):
+        wait_turn(limiter, "write", 1)
