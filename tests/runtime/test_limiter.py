@@ -315,3 +315,25 @@ def test_a_turn_takes_its_places_and_the_impatient_are_refused(clock: Clock) -> 
     limiter.take("write", 2)
     with pytest.raises(ToolError, match=r"can run after 2\.0 seconds"):
         wait_turn(limiter, "write", 1)
+
+
+def test_the_oldest_call_that_counts_says_when_there_is_room(clock: Clock) -> None:
+    limiter = Limiter(limits=SMALL, clock=clock)
+    for _ in range(5):
+        limiter.take("read")
+        clock.now += 0.125
+    assert limiter.take("read") == Permit(0.375)
+
+
+def test_the_patient_wait_for_the_places_that_they_asked_for(clock: Clock) -> None:
+    class Waiting(Cancellation):
+        def wait(self, seconds: float) -> bool:
+            clock.now += seconds
+            return False
+
+    limiter = Limiter(limits=SMALL, clock=clock)
+    for _ in range(2):
+        limiter.take("read", 5)
+    assert wait_turn(limiter, "read", 3, Waiting(), patient=True) == 0.0
+    assert [limiter.take("read", 2), limiter.take("write", 2)] == [Permit(0.0)] * 2
+    assert limiter.take("read") == Permit(1.0)

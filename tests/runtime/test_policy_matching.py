@@ -123,6 +123,8 @@ def path(text: str, wanted: Any, *, loosens: bool = False) -> bool:
         ("/a/x/y/b", Matcher(path=("/a/**/b",)), True),
         ("/a/b", Matcher(path=("/a/**/b",)), True),
         ("/c/a/b", Matcher(path=("/a/**",)), False),
+        ("/a", Matcher(path=("/a/**/a",)), False),
+        ("/a/b", Matcher(folder=("/a/X",)), False),
         ("/a/b", Matcher(path=("/a/b/**/c",)), False),
         ("/a/[1]", Matcher(path=("/a/[1]",)), True),
         ("/a/1", Matcher(path=("/a/[1]",)), False),
@@ -142,6 +144,29 @@ def test_a_place_that_may_be_two_must_be_in_both_to_loosen() -> None:
     for wanted in (Matcher(folder=("/in",)), Matcher(path=("/in/*",))):
         match = Match(argument=(("path", wanted),))
         assert (first(match, facts), first(match, facts, loosens=True)) == ("", "argument path")
+
+
+def test_files_outside_of_folders_are_those_that_may_be_outside() -> None:
+    written = replace(
+        CALL,
+        effects=(NOTES._replace(files=("/in/a", "/in/link")),),
+        places=lambda one: (one, "/out") if "link" in one else (one,),
+    )
+    assert first(Match(outside=("/in", "/out")), written) == "folders"
+    assert first(Match(outside=("/in",)), written) == ""
+
+
+def test_what_forbids_sees_a_value_as_it_came_and_as_it_is_sent() -> None:
+    facts = replace(CALL, arguments={"v": ["x", "raw"]}, sent=lambda _key: (("sent",),))
+    for glob in ("raw", "sent"):
+        assert first(Match(argument=(("v", (glob,)),)), facts) == ""
+    assert first(Match(argument=(("v", ("raw",)),)), facts, loosens=True) == "argument v"
+
+
+def test_the_very_name_goes_before_another_spelling_of_it() -> None:
+    facts = replace(CALL, arguments={"url": {"PAGE": "a", "page": "b"}})
+    assert first(Match(argument=(("url.page", ("b",)),)), facts) == ""
+    assert first(Match(argument=(("url.page", ("a",)),)), facts) == "argument url.page"
 
 
 def test_names_of_properties_in_any_spelling() -> None:

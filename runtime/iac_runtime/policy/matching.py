@@ -316,7 +316,7 @@ def _steps_like(steps: list[str], globs: list[str]) -> bool:
 
 def _properties(given: Iterable[tuple[Any]], globs: tuple[str, ...], *, loosens: bool) -> bool:
     """Say whether the names of properties in a value fit: its fields, or the list that it is."""
-    names = [words_of(str(name).lstrip("-")) for (value,) in given for name in _names(value)]
+    names = [words_of(str(name)) for (value,) in given for name in _names(value)]
     plain = [glob.replace("_", " ") for glob in globs]
     return _hold((like((name,), plain) for name in names), every=loosens)
 
