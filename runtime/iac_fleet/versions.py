@@ -55,15 +55,15 @@ class TeamFiles(NamedTuple):
 
 def read_files(body: str) -> TeamFiles:
     """Return what a published version holds. Raises SetupError, or what is wrong with a policy."""
+    wrong = SetupError("it does not hold a policy, quirks and accepted levels")
     try:
         told = json.loads(body)
         found = TeamFiles(told["policy"], told["quirks"], tuple(told["accepted"]))
         texts = [found.policy, *found.quirks, *found.quirks.values(), *found.accepted]
-        fits = all(isinstance(text, str) for text in texts) and len(told) == len(found)
     except (ValueError, KeyError, TypeError, AttributeError):
-        fits = False
-    if not fits:
-        raise SetupError("it does not hold a policy, quirks and accepted levels")
+        raise wrong from None
+    if len(told) != len(found) or not all(isinstance(text, str) for text in texts):
+        raise wrong
     parse_policy(found.policy)
     for name, text in found.quirks.items():
         if not _QUIRK_NAME.fullmatch(name):
