@@ -23,7 +23,7 @@ from iac_gen.output import (
     unpack,
 )
 from iac_gen.searching import search_index
-from iac_gen.surface import LevelFall, falls
+from iac_gen.surface import AcceptedLevels, LevelFall, falls
 
 _TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
 """The kinds of `surface.terms`, in the order of the lock."""
@@ -54,7 +54,7 @@ def pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
 
 
 def assemble(
-    apps: Iterable[HeldApp], package: str, previous: Previous
+    apps: Iterable[HeldApp], package: str, previous: Previous, accepted: AcceptedLevels
 ) -> tuple[FolderFiles, list[LevelFall]]:
     """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
 
@@ -76,7 +76,8 @@ def assemble(
     ):
         makers[name] = partial(made, ordered)
     old = previous.locked
-    found = (falls(old[app.key], unpack(app).surface()) for app in ordered if app.key in old)
+    known = (app for app in ordered if app.key in old)
+    found = (falls(old[app.key], unpack(app).surface(), accepted) for app in known)
     return FolderFiles(makers), [one for rows in found for one in rows]
 
 

@@ -33,6 +33,7 @@ from iac_gen.render import Templates, render_module, render_package
 from iac_gen.render_typed import render_objects
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, Resolved, is_hook, resolve
+from iac_gen.surface import AcceptedLevels
 from iac_gen.text import clean
 
 T = TypeVar("T")
@@ -48,7 +49,8 @@ class Inputs:
     """All that a build depends on.
 
     `whole` says that the sources are all there are: what the folder holds beyond them is gone.
-    `accept` are the full names of what may have a lower level than the lock's.
+    `accept` are the full names of what may have a lower level than the lock's, `accepted` those of
+    a team with the levels that they may fall to.
     `done` maps the digest of a job to the report of the earlier build that did it; its files
     are in `previous`. In the folder `keep` lies what black made of texts that were met before.
     """
@@ -62,6 +64,7 @@ class Inputs:
     prune: bool = False
     shipped: bool = False
     accept: Collection[str] = ()
+    accepted: AcceptedLevels = field(default_factory=dict)
     wording: bool = False
     templates: Templates | None = None
     keep: Path | None = None
@@ -170,7 +173,7 @@ def generate(
         return {}, report
     package = render_package(shipped=inputs.shipped, templates=inputs.templates)
     apps = list(_told_apart(everything))
-    files, falls = assemble(apps, package, inputs.previous)
+    files, falls = assemble(apps, package, inputs.previous, inputs.accepted)
     pending = tuple(one for one in falls if not {one.name, clean(one.name)} & {*inputs.accept})
     return files, replace(report, falls=pending)
 

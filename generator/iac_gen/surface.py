@@ -6,6 +6,7 @@ So a level is held for the codes: of an event, of class and property, of enumera
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_gen.ir import Module, ToolFunction, level_span
@@ -34,6 +35,11 @@ class Row(NamedTuple):
 
 Surface: TypeAlias = Mapping[str, Row]
 """`property mail.message.subject`, kind and full name -> row."""
+
+
+AcceptedLevels: TypeAlias = Mapping[str, tuple[Level, ...]]
+"""The full name of a tool, a class or a property -> the levels that it may have at least: those of
+the tool's level and ceiling, of making and deleting; one where both are the same."""
 
 
 class LevelFall(NamedTuple):
@@ -95,8 +101,10 @@ def by_codes(surface: Surface) -> Mapping[tuple[str, ...], list[str]]:
     return found
 
 
-def falls(old: Surface, new: Surface) -> list[LevelFall]:
-    """Return what is lower in `new` than in `old`, by name.
+def falls(
+    old: Surface, new: Surface, accepted: AcceptedLevels = MappingProxyType({})
+) -> list[LevelFall]:
+    """Return what is lower in `new` than in `old`, and than what a team accepted, by name.
 
     What has the same name and codes is compared with itself. What is new in one of them is
     compared with everything that had the name or the codes.
@@ -112,7 +120,10 @@ def falls(old: Surface, new: Surface) -> list[LevelFall]:
             highest(one.levels[place] for one in was if len(one.levels) > place)
             for place in range(len(row.levels))
         )
-        if any(not at_most(one, level) for one, level in zip(before, row.levels, strict=True)):
+        least = accepted.get(shown) or before
+        least = (least[:1] + least[-1:])[: len(before)]
+        pairs = zip(before, least, row.levels, strict=True)
+        if any(not (at_most(was, level) or at_most(low, level)) for was, low, level in pairs):
             found.append(LevelFall(shown, in_words(kind, before), in_words(kind, row.levels)))
     return found
 

@@ -23,9 +23,11 @@ PRIVATE: Final = 0o600
 
 
 TEAM_BUILD: Final = "team-build.json"
-"""In the state folder, what a team corrects of builds: `{"quirks": {name: text}, "accepted": []}`.
+"""In the state folder, what a team corrects of builds.
 
-It passes from `iac-fleet`, which writes it, to `iac-gen`, which reads it."""
+`{"quirks": {file: text}, "accepted": {name: levels}}`. It passes from `iac-fleet`, which writes
+it, to `iac-gen`, which reads it.
+"""
 
 
 def data_folder() -> Path:

@@ -19,7 +19,7 @@ import click
 
 from iac_base.commands import Commands
 from iac_base.distribution import DISTRIBUTION, pip_install
-from iac_base.errors import IacError, SetupError
+from iac_base.errors import IacError, SetupError, quoted
 from iac_base.files import open_state
 from iac_base.text import escaped
 from iac_fleet import approving, database, versions
@@ -126,7 +126,7 @@ def _facts() -> dict[str, Any]:
     from iac_runtime.tools.folders import tool_folders
 
     found = facts_of(Catalogue(tool_folders([])), VERSION)
-    return {**found, "team": versions.taken(open_state()).number}
+    return {**found, **versions.team_facts(open_state())}
 
 
 PRIVATE_FILE = click.Path(path_type=Path, dir_okay=False)
@@ -159,7 +159,7 @@ def make_key(file: Path) -> None:
     "accepted",
     multiple=True,
     metavar="NAME,...",
-    help="Builds may lower the level of these: TOOL, APP.CLASS.PROPERTY, APP.CLASS.",
+    help="Builds may lower these to the levels that they have in your own tools.",
 )
 @SHARE
 @DATABASE
@@ -176,9 +176,13 @@ def publish(
     paths = sorted(quirks.glob("*.toml")) if quirks else []
     if paths:
         _check_quirks(paths)
-    names = (name.strip() for one in accepted for name in one.split(","))
+    names = [name.strip() for one in accepted for name in one.split(",") if name.strip()]
+    here = versions.own_levels() if names else {}
+    if missing := [name for name in names if name not in here]:
+        raise SetupError(f"Your tools have nothing called {quoted(missing[0])} that has a level.")
     texts = {path.name: path.read_text("utf-8") for path in paths}
-    files = versions.TeamFiles(policy.read_text("utf-8"), texts, tuple(filter(None, names)))
+    levels = {name: here[name] for name in names}
+    files = versions.TeamFiles(policy.read_text("utf-8"), texts, levels)
     with database.connected(_address(address)) as connection:
         number = versions.publish(connection, signer, files, share)
     click.echo(f"Version {number} is published to {share} of 100 Macs.")
@@ -267,24 +271,27 @@ def hosts(as_json: bool, address: str | None) -> None:
 @JSON
 @DATABASE
 def levels(as_json: bool, address: str | None) -> None:
-    """Show which Mac has which apps, and how many tools of each level."""
+    """Show how many tools of each level each Mac has, and what differs from the accepted ones."""
     with database.connected(_address(address)) as connection:
-        rows = [
-            {"host": row["host"], **app}
-            for row in database.hosts(connection)
-            for app in row["apps"]
-        ]
+        found = database.hosts(connection)
+    rows, accepted = (
+        [{"host": row["host"], **one} for row in found for one in row[key]]
+        for key in ("apps", "levels")
+    )
     kinds = Counter((row["key"], row.get("levels", "")) for row in rows)
     most = {key: kind for (key, kind), _ in sorted(kinds.items(), key=lambda one: one[1])}
     for row in rows:
         row["differs"] = row.pop("levels", "") != most[row["key"]]
     if as_json:
-        _lines(rows)
+        _lines([*rows, *accepted])
         return
     for row in rows:
         counts = ", ".join(f"{count} {level}" for level, count in sorted(row["tools"].items()))
         other = "  differs from most Macs" if row["differs"] else ""
         click.echo(f"{escaped(row['host'])}  {escaped(row['name'])}  {counts}{other}")
+    for row in accepted:
+        told = {key: escaped(value) for key, value in row.items()}
+        click.echo("{host}  {name} is {here}; accepted is {accepted}".format(**told))
 
 
 def _filters(command: Callable[..., Any]) -> Callable[..., Any]:

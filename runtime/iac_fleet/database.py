@@ -172,10 +172,15 @@ def hosts(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
 def _said(facts: Any) -> dict[str, Any]:
     """Return what a host says of itself, in the form that it should have: it may say anything."""
     told = facts if isinstance(facts, dict) else {}
-    apps = told.get("apps", ())
+    apps, levels, team = (told.get(key) for key in ("apps", "levels", "team"))
     return {
         "version": str(told.get("version", "?"))[:40],
-        "team": team if type(team := told.get("team")) is int else 0,
+        "team": team if type(team) is int else 0,
+        "levels": [
+            {key: str(row.get(key, ""))[:300] for key in ("name", "accepted", "here")}
+            for row in (levels if isinstance(levels, list) else ())
+            if isinstance(row, dict)
+        ],
         "apps": [
             {
                 "key": str(app.get("key", ""))[:100],

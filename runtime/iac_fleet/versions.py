@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -33,6 +33,9 @@ from iac_fleet.settings import FleetSettings
 from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.permissions import TEAM
+from iac_runtime.tool import LEVELS
+from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.lock import read_part
 
 _QUIRK_NAME: Final = re.compile(r"[A-Za-z0-9][\w-]{0,80}\.toml", re.ASCII)
 _TAKEN: Final = "team-version.json"
@@ -41,15 +44,18 @@ _KEPT: Final = 100
 
 
 class TeamFiles(NamedTuple):
-    """What a version holds: a policy as TOML, quirk files by name, names whose level may fall."""
+    """What a version holds: a policy as TOML, quirk files by name, and accepted levels.
+
+    `accepted` maps the full name of a tool, class or property to the levels that it may fall to.
+    """
 
     policy: str
     quirks: Mapping[str, str] = MappingProxyType({})
-    accepted: tuple[str, ...] = ()
+    accepted: Mapping[str, Sequence[str]] = MappingProxyType({})
 
     def text(self) -> str:
         """Return it as it is published."""
-        told = {**self._asdict(), "quirks": dict(self.quirks)}
+        told = {**self._asdict(), "quirks": dict(self.quirks), "accepted": dict(self.accepted)}
         return json.dumps(told, ensure_ascii=False, sort_keys=True)
 
 
@@ -58,11 +64,13 @@ def read_files(body: str) -> TeamFiles:
     wrong = SetupError("it does not hold a policy, quirks and accepted levels")
     try:
         told = json.loads(body)
-        found = TeamFiles(told["policy"], told["quirks"], tuple(told["accepted"]))
+        found = TeamFiles(told["policy"], told["quirks"], told["accepted"])
+        levels = [level for given in found.accepted.values() for level in given]
         texts = [found.policy, *found.quirks, *found.quirks.values(), *found.accepted]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise wrong from None
-    if len(told) != len(found) or not all(isinstance(text, str) for text in texts):
+    known = all(isinstance(text, str) for text in texts) and {*levels} <= {*LEVELS}
+    if len(told) != len(found) or not (known and all(found.accepted.values())):
         raise wrong
     parse_policy(found.policy)
     for name, text in found.quirks.items():
@@ -165,7 +173,7 @@ def take(connection: Any, settings: FleetSettings, state: Path) -> str:
         record(state, {"version": version.number}, "refused", why)
         return f"Version {version.number} of the team's policy is refused: {why}."
     files = read_files(version.body)
-    corrections = {"quirks": dict(files.quirks), "accepted": files.accepted}
+    corrections = {"quirks": dict(files.quirks), "accepted": dict(files.accepted)}
     corrected = files.quirks or files.accepted or (state / TEAM_BUILD).exists()
     if corrected:
         write_whole(state / TEAM_BUILD, json.dumps(corrections), mode=0o600)
@@ -207,6 +215,52 @@ def taken(state: Path) -> TakenVersion:
         return TakenVersion(int(number), tuple(map(int, refused)))
     except (OSError, ValueError, TypeError):
         return TakenVersion()
+
+
+_KINDS: Final = ("class", "property", "field")
+
+
+def own_levels() -> dict[str, list[str]]:
+    """Return the levels of this Mac's tools, and of classes and properties, by full name.
+
+    Raises:
+        SetupError: The tools cannot be read.
+    """
+    found: dict[str, list[str]] = {}
+    try:
+        for folder in reversed(tool_folders([])):
+            lock = json.loads(read_part(folder / "tools.lock"))
+            for name, row in lock["tools"].items():
+                found[name] = [row["level"], row["ceiling"]]
+            for title, (_, levels, _) in lock.get("terms", {}).items():
+                kind, _, name = title.partition(" ")
+                if kind in _KINDS and levels:
+                    found[name] = levels
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SetupError(f"Your tools cannot be read: {error}. Build them: iac-gen build") from None
+    return found
+
+
+def team_facts(state: Path) -> dict[str, Any]:
+    """Return what this Mac says of the team's version: its number, and which levels differ here.
+
+    `{"team": 3, "levels": [{"name": "mail_send", "accepted": "MODIFY", "here": "DANGEROUS"}]}`
+    """
+    told: dict[str, Any] = {"team": taken(state).number, "levels": []}
+    try:
+        accepted = json.loads((state / TEAM_BUILD).read_bytes())["accepted"]
+        here = own_levels() if accepted else {}
+    except (OSError, ValueError, KeyError, TypeError, SetupError):
+        return told
+    for name in sorted(accepted.keys() & here.keys()):
+        wanted, levels = (_words(one) for one in (accepted[name], here[name]))
+        if wanted != levels:
+            told["levels"].append({"name": name, "accepted": wanted, "here": levels})
+    return told
+
+
+def _words(levels: Sequence[str]) -> str:
+    return levels[0] if levels[0] == levels[-1] else f"{levels[0]} to {levels[-1]}"
 
 
 def _note(state: Path, told: TakenVersion) -> None:

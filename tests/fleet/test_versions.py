@@ -133,7 +133,8 @@ def test_quirks_and_accepted_levels_reach_the_builds_of_a_mac(
 ) -> None:
     data = tmp_path / "data"
     team.fleet.state = private_folder(data / "state")
-    team.publish(TeamFiles("preset = 'private'\n", {"notes.toml": QUIRK}, ("notes_show",)))
+    accepted = {"notes_show": ["SAFE"], "notes_close": ["SAFE", "MODIFY"]}
+    team.publish(TeamFiles("preset = 'private'\n", {"notes.toml": QUIRK}, accepted))
     assert team.take().endswith("Build the tools again with: iac-gen build")
     monkeypatch.setenv("IAC_DATA", str(data))
     built = subprocess.run(
@@ -149,10 +150,25 @@ def test_quirks_and_accepted_levels_reach_the_builds_of_a_mac(
         "MODIFY",
         "DANGEROUS",
     ]
+    # The Mac tells where its levels are not those that the team accepted.
+    assert versions.team_facts(team.fleet.state) == {
+        "team": 1,
+        "levels": [
+            {"name": "notes_close", "accepted": "SAFE to MODIFY", "here": "MODIFY"},
+            {"name": "notes_show", "accepted": "SAFE", "here": "MODIFY"},
+        ],
+    }
+    assert versions.own_levels()["notes.note.body"] == ["DANGEROUS"]
     # What the team takes back is gone.
     team.publish("preset = 'private'\n")
     assert team.take().endswith("iac-gen build")
     assert json.loads((team.fleet.state / TEAM_BUILD).read_text())["quirks"] == {}
+
+
+def test_accepted_levels_are_levels_of_something(team: Team) -> None:
+    for accepted in ({"mail_send": []}, {"mail_send": ["SAVE"]}, {"mail_send": [1]}):
+        with pytest.raises(SetupError, match="accepted levels"):
+            team.publish(TeamFiles("preset = 'private'\n", {}, accepted))
 
 
 def test_what_is_no_quirk_file_is_not_published(team: Team) -> None:

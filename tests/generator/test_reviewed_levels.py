@@ -186,3 +186,24 @@ def test_under_any_names_nothing_is_lower_than_what_was_reviewed_for_its_codes(
         if lower:
             assert name.partition(" ")[2] in named
     assert falls(old, old) == []
+
+
+def test_a_level_falls_no_further_than_a_team_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path))
+    (tmp_path / "state").mkdir()
+
+    def build(items: str, accepted: dict[str, list[str]], code: int = 0) -> None:
+        told = {"quirks": {}, "accepted": accepted}
+        (tmp_path / "state" / "team-build.json").write_text(json.dumps(told))
+        (tmp_path / "Diary.sdef").write_bytes(sdef(items))
+        done = CliRunner().invoke(cli, ["build", "--dictionary", str(tmp_path / "Diary.sdef")])
+        assert done.exit_code == code, done.output
+
+    renamed = SECRET.replace("password", "label")
+    build(SECRET, {})
+    build(renamed, {}, code=1)
+    build(renamed, {"diary.entry.label": ["DANGEROUS"]}, code=1)
+    build(renamed, {"diary.entry.label": ["MODIFY"]})
+    build(renamed, {"diary.entry.label": ["SAVE"]}, code=2)

@@ -110,7 +110,7 @@ def build(
             inputs_of(found, previous, whole=not apps, templates=templates, told=told),
             prune=prune,
             shipped=shipped,
-            accept=[*told.accepted, *accepted, *_names(accepted)],
+            accept=[*accepted, *_names(accepted)],
             wording=descriptions == "app",
             done=_done(cache, made_by, folder),
         )

@@ -19,6 +19,7 @@ from iac_gen.intents.places import PLACES
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import Previous
 from iac_gen.quirks import known_apps, load_quirks, read_quirks
+from iac_gen.surface import AcceptedLevels, read_level
 from iac_gen.text import on_one_line
 
 if TYPE_CHECKING:
@@ -136,12 +137,12 @@ class Corrections(NamedTuple):
     """Quirk files that do not come with the generator (path -> content), and accepted levels."""
 
     files: Mapping[str, bytes] = MappingProxyType({})
-    accepted: tuple[str, ...] = ()
+    accepted: AcceptedLevels = MappingProxyType({})
 
     def digest(self) -> str:
         """Return what changes with any of it."""
         told = [[name, content.hex()] for name, content in self.files.items()]
-        return hashlib.sha256(json.dumps([told, self.accepted]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([told, dict(self.accepted)]).encode()).hexdigest()
 
 
 def corrections(own: Sequence[Path], output: Path | None) -> Corrections:
@@ -165,7 +166,11 @@ def corrections(own: Sequence[Path], output: Path | None) -> Corrections:
     try:
         told = json.loads(team.read_bytes())
         theirs = {f"team/{name}": text.encode() for name, text in told["quirks"].items()}
-        return Corrections({**theirs, **found}, tuple(map(str, told["accepted"])))
+        held = told["accepted"].items()
+        accepted: AcceptedLevels = {
+            str(name): tuple(read_level(level) for level in levels) for name, levels in held
+        }
+        return Corrections({**theirs, **found}, accepted)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise GeneratorError(f"{team} is damaged; iac-fleet forward writes it again") from None
 
@@ -187,7 +192,7 @@ def inputs_of(
     every, failed = [*quirks, *own], [*faults, *wrong]
     keep = user_cache_path("iac", appauthor=False) / "formatted"
     made = Inputs(found.sources, discover.includes(), every, failed, previous, whole, keep=keep)
-    made = replace(made, accept=told.accepted)
+    made = replace(made, accepted=told.accepted)
     if templates is None:
         return made
     from iac_gen.render import own_templates
