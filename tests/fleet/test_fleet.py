@@ -243,6 +243,11 @@ def test_nothing_is_lost_or_doubled_whatever_fails(
             # A database that was restored from before.
             seq, head = chance.choice(keep)
             with database.connected(fleet.address("owner")) as owner:
+                # It has none of the connections that a cut network left behind.
+                owner.execute(
+                    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
                 owner.execute("DELETE FROM rows WHERE seq > %s", (seq,))
                 owner.execute("UPDATE chains SET last_seq = %s, last_hash = %s", (seq, head))
         keep += [(row[0], row[6]) for row in fleet.there()[-1:]]
