@@ -2,9 +2,9 @@
 
     python benchmarks/fleet.py [--rows 1000000] [--sent 100000]
 
-Prints rows a second through `arrive`, which checks the chain, and into a table alike by INSERT and
-by COPY; bytes a row; and how long the questions of `iac-fleet` take on `--rows` rows of 1,000 hosts
-in one month, median of five.
+Prints rows a second through `arrive`, which checks the chain, into a table alike by INSERT and by
+COPY, and through `verify`; bytes a row; and how long the questions of `iac-fleet` take on `--rows`
+rows of 1,000 hosts in one month, median of five.
 """
 
 import argparse
@@ -110,6 +110,8 @@ def rates(owner: Any, count: int) -> None:
              (("arrive", sent), ("INSERT alike", inserted), ("COPY alike", copied))}  # fmt: skip
     for label, rate in found.items():
         print(f"{label:<40} {rate:9.0f} rows/s  {found['arrive'] / rate:5.2f}")
+    rate = per_second(count, lambda: database.check(owner, 24.0))
+    print(f"{'verify':<40} {rate:9.0f} rows/s")
 
 
 def fill(owner: Any, count: int) -> None:
@@ -148,6 +150,9 @@ def questions(owner: Any) -> None:
             owner, {"host": "mac-4", "since": day}, 50
         ),
         "50 with a text that is everywhere": lambda: database.calls(owner, {"text": "Lunch"}, 50),
+        "a text that is nowhere, of an app": lambda: database.calls(
+            owner, {"text": "Dinner", "app": "app-2"}, 50
+        ),
     }
     for label, ask in asked.items():
         times = []
