@@ -1,6 +1,7 @@
 """Over HTTP: each client is judged, limited, asked, answered and recorded as itself."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 
 import mcp_types as types
 import pytest
-from over_http import Wire, over_http, target
+from over_http import Wire, events, over_http, target
 from real_clients import ERAS, ask, facts_of
 
 from iac_mcp.http import clients
@@ -18,8 +19,9 @@ from iac_runtime.gate.plans import Asks, Call
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import ALWAYS, DENY, ONCE
 from iac_runtime.serve.calling import caller
-from iac_runtime.serve.changes import LazyGate
+from iac_runtime.serve.changes import Changes, LazyGate
 from iac_runtime.serve.front import identity
+from iac_runtime.serve.handlers import tell_sessions
 from iac_runtime.serve.listing import Choice, Listings
 
 MAKE = ("notes_make_note", {"name": "Milk"})
@@ -29,6 +31,7 @@ class Served(NamedTuple):
     url: str
     tokens: dict[str, str]
     gate: Gate
+    changes: Changes
 
     def client(self, name: str) -> Wire:
         return Wire(self.url, self.tokens[name]).open()
@@ -46,9 +49,16 @@ def served(tools: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
     gate = open_gate(GateOptions([tools], ""))
     with (
         closing(LazyGate(lines, lambda: gate)) as behind,
-        over_http(behind.server(identity(), 54.0), said) as settings,
+        over_http(told(behind), said) as settings,
     ):
-        yield Served(settings.url, tokens, gate)
+        yield Served(settings.url, tokens, gate, behind.changes)
+
+
+def told(behind: LazyGate) -> Any:
+    """Return the server as `serve --http` makes it."""
+    server = behind.server(identity(), 54.0)
+    tell_sessions(server, behind.changes)
+    return server
 
 
 def answering(label: str) -> Any:
@@ -187,3 +197,27 @@ def test_a_client_uses_up_its_own_limits_alone(served: Served) -> None:
         json.loads(ada.call("notes_count", element="note")["content"][0]["text"])["type"] == "BUSY"
     )
     assert not bob.call("notes_count", element="note")["isError"]
+
+
+def test_a_session_of_the_older_era_hears_that_the_tools_are_others(served: Served) -> None:
+    ada, bob = served.client("ada"), Wire(served.url, served.tokens["bob"])
+    said = events(bob.post().text)[-1]["result"]["capabilities"]
+    assert {said[kind]["listChanged"] for kind in ("tools", "prompts", "resources")} == {True}
+    # Sent again, it is heard once.
+    ada.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    ada.call("list_apps")
+    assert len(served.changes._listeners) == 1
+    with ada.stream() as answer:
+        served.changes.tell()
+        heard: list[str] = []
+        for line in answer.iter_lines():
+            heard += [row["method"] for row in events(line)]
+            if len(heard) == 3:
+                break
+    assert heard == [
+        f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")
+    ]
+    # It ends with its session.
+    assert ada.http.delete(ada.url, headers=ada._with({})).status_code == 200
+    while served.changes._listeners:
+        time.sleep(0.01)

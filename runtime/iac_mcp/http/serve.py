@@ -40,6 +40,7 @@ from iac_mcp.http.guard import Admission, Entrance, HttpLimits, HttpSessions
 from iac_mcp.http.oauth import Issuer, open_verifier
 from iac_runtime.policy.file import load_policy
 from iac_runtime.serve.front import prepare
+from iac_runtime.serve.handlers import tell_sessions
 
 PORT: Final = 8722
 PATH: Final = "/mcp"
@@ -114,6 +115,7 @@ def start(raw: Mapping[str, Any]) -> int:
         ready = prepare({**raw, "log_file": None, "verbose": False, "waiting": (THREADS, WAITING)})
         stack.callback(ready.gate.close)
         server = ready.gate.server(ready.identity, ready.patience, THREADS)
+        tell_sessions(server, ready.gate.changes)
         stack.enter_context(closing(ready.watch()))
         app = make_app(server, settings, verifier)
         # Not before: nobody is let in until all of it is right.

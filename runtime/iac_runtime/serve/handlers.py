@@ -12,7 +12,8 @@ import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.caching import CacheableMethod, CacheHint
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
@@ -95,6 +96,42 @@ def build_server(
         on_completion=complete,
         on_subscriptions_listen=ListenHandler(_Bus(changes or Changes(), lines)),
     )
+
+
+def tell_sessions(server: Server[Any], changes: Changes) -> None:
+    """Have the sessions of the older era over HTTP hear of changes, on the stream each holds open.
+
+    Over standard input and output the front does so, which has begun before any server.
+    """
+    begun = partial(server.create_initialization_options, NotificationOptions(True, True, True))
+    server.create_initialization_options = begun  # type: ignore[method-assign]
+    hearing: set[str] = set()
+
+    async def hear(context: Any, _params: Any) -> None:
+        ident = context.request.headers.get(MCP_SESSION_ID_HEADER, "")
+        if ident in hearing:
+            return
+        loop, changed, session = asyncio.get_running_loop(), asyncio.Event(), context.session
+
+        def tell() -> None:
+            # The loop is closed once the server has ended.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(changed.set)
+
+        leave = changes.subscribe(tell)
+        hearing.add(ident)
+        try:
+            # Until the session ends, and this with it.
+            while await changed.wait():
+                changed.clear()
+                await session.send_tool_list_changed()
+                await session.send_prompt_list_changed()
+                await session.send_resource_list_changed()
+        finally:
+            hearing.discard(ident)
+            leave()
+
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, hear)
 
 
 def _listed(read: Callable[[], list[bytes]], method: str) -> Any:
