@@ -109,10 +109,10 @@ def forward_rows(once: bool) -> None:
     settings, state = read_settings(), open_state()
     if once:
         with database.connected(settings.database) as connection:
-            database.tell(connection, settings.host, _facts())
             done = forward_once(settings, state, connection)
             if said := versions.take(connection, settings, state):
                 click.echo(said)
+            database.tell(connection, settings.host, _facts())
         click.echo(f"Sent {done.sent} rows; {done.waiting} wait.")
         return
     end = threading.Event()

@@ -19,7 +19,7 @@ from iac_fleet.settings import FleetSettings
 from iac_fleet.versions import take
 from iac_runtime.audit.chain import AuditRow
 from iac_runtime.audit.reading import opened
-from iac_runtime.audit.store import FORWARDED, last_drop, last_place, store_id
+from iac_runtime.audit.store import FILE, FORWARDED, forwarded, last_drop, last_place, store_id
 from iac_runtime.policy.page import close_page
 
 BATCH: Final = 1_000
@@ -47,8 +47,10 @@ def forward_once(settings: FleetSettings, state: Path, connection: Any) -> Forwa
     """Send what the database does not have yet.
 
     Raises:
-        SetupError: There is no audit, or the database does not take the rows.
+        SetupError: The audit is gone, or the database does not take the rows.
     """
+    if not (state / FILE).exists() and not (forwarded(state) or (0,))[0]:
+        return Forwarded(0, 0, 0)  # No call was made here yet.
     sent = 0
     with opened(state) as audit:
         store = store_id(audit)
@@ -122,6 +124,7 @@ def _forward(
                     pass_on(connection, settings, state, refused)
                     if said := take(connection, settings, state):
                         tell(said)
+                        told = -_TELLING
                     wait, out = PAUSE, _told(tell, "The database is there again.", out, now=False)
                     if ended(0.0 if done.waiting else PAUSE):
                         return

@@ -12,6 +12,7 @@ from fleet_record import HOST, Fleet
 from iac_base.errors import SetupError
 from iac_base.files import TEAM_BUILD, private_folder
 from iac_fleet import database, versions
+from iac_fleet.forward import forward_once
 from iac_fleet.settings import FleetSettings
 from iac_fleet.versions import TeamFiles
 from iac_runtime.audit.reading import Query, find
@@ -64,6 +65,14 @@ def test_a_version_is_taken_over_once_and_rolled_back(team: Team) -> None:
         team.publish(versions.published(lead, 1))
     assert team.take().startswith("Version 3")
     assert team.policy == "preset = 'private'\n"
+
+
+def test_a_mac_without_a_call_sends_nothing_and_takes_the_version(team: Team) -> None:
+    settings = FleetSettings(team.fleet.address("mac"), HOST, 1_000, team.public)
+    with database.connected(settings.database) as mac:
+        assert forward_once(settings, team.fleet.state, mac) == (0, 0, 0)
+    team.publish("preset = 'private'\n")
+    assert team.take().startswith("Version 1")
 
 
 def test_a_version_is_staged_to_a_share_of_the_macs(team: Team) -> None:
