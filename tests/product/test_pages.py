@@ -24,7 +24,7 @@ GIVEN = tomllib.loads(Path(__file__).with_name("pages.toml").read_text())
 COMMAND = re.compile(r"(?:\$ )?(?:\S*/bin/)?(iac-(?:mcp|gen|scenario|fleet|osascript)\b.*)")
 MADE = ("CHANGELOG.md", "docs/gallery.md", "docs/questions.md")
 TERMINAL = (sys.executable, "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)")
-WAIT = 30
+WAIT = 120
 """Seconds for a command, and for the first lines of one that stays."""
 
 
