@@ -117,7 +117,11 @@ def play(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) 
     """
     with contextlib.ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iac-fleet-")))
-        folder.chmod(0o755)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o755)
+        except OSError as error:
+            raise SetupError(f"{folder} cannot be used: {error.strerror}.") from None
         server = stack.enter_context(served(folder / "postgresql"))
         tell(f"PostgreSQL runs on port {server.port} of this machine alone.")
         with database.connected(server.address(name="postgres")) as connection:
