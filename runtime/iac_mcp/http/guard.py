@@ -6,6 +6,7 @@ Everything here is bounded: requests and sessions of each client, the time for a
 kept of a stream that may be taken up again. Silence and slow readers are the protocol's (`serve`).
 """
 
+import gc
 import math
 import time
 from collections import OrderedDict
@@ -285,12 +286,23 @@ class SessionEvents(EventStore):
         return None
 
 
+_COLLECTED: Final = 100
+"""Sessions that begin until what ended ones left is collected."""
+
+
 class HttpSessions(StreamableHTTPSessionManager):
     """The SDK's sessions, each with a store of its own."""
+
+    _begun = 0
 
     @property
     def event_store(self) -> EventStore:
         """A new store: the SDK asks for it once, for each session that begins."""
+        self._begun += 1
+        if not self._begun % _COLLECTED:
+            # An ended session is a circle of 20 KB, and the interpreter puts a whole collection
+            # off until a quarter of what there is is new.
+            gc.collect()
         return SessionEvents()
 
     @event_store.setter
