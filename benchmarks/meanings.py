@@ -72,7 +72,7 @@ def others(kinds: set[str]) -> Said:
     for _, app, kind in sorted(places, key=lambda one: one[0]):
         usual.setdefault(app, kind)
     found = []
-    for name in ("requests", "unseen", "others"):
+    for name in ("requests", "unseen", "others", "hands"):
         path = HERE.parent / "tests" / "search" / f"{name}.jsonl"
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
