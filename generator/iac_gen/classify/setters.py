@@ -172,6 +172,8 @@ def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
         return True
     if name == "tab" and last == "color":
         return True
+    if name.endswith("player") and (key in _SETS["screened"] or last == "track"):
+        return True
     if name not in _SETS["plays"]:
         return False
     if typed:

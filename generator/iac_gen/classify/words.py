@@ -371,6 +371,7 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     bound = {"of", "for", "between"} & {*words[1:], words[-1]}
     named = bool(bound) or words[-1] in _SETS["nouns"] or _THINGS.issuperset(words)
     named |= words[0] in _SETS["measures"]
+    named |= any(words[-1].endswith(noun) for noun in _SETS["glued_nouns"])
     turned = words[-1] in _THINGS and not {"to", "from", "2"}.isdisjoint(words[:-1])
     turned = given.plain and (turned or words[-1] in _SETS["computes"])
     if given.answers == "value" and (named or turned or words[0] in _SETS["asked"]):
