@@ -82,7 +82,7 @@ class Acts:
             says = "gives properties that are not written out"
         elif key == "saving" and texts != ["yes"]:
             says = "throws away what is not saved"
-        elif key == "replacing":
+        elif key == "replacing" and texts != ["false"]:
             says = "replaces what is there"
         elif key == "defaultAnswer":
             self.asks = True

@@ -227,7 +227,8 @@ class Calls(Scopes):
                 self.add("dynamic", "calls what is decided at run time", "", node)
             elif kind not in ("site", "data", "text", "number", "chosen"):
                 found |= self.rules.called(atom, args, node)
-                if kind == "js":
+                # A path holds nothing but its text.
+                if kind == "js" and atom[1] != "Path":
                     found |= self._container(callee, str(atom[1]), args, node)
         return limited(found) or DATA
 

@@ -99,7 +99,11 @@ class Expressions(Calls):
     def _v_undefined(self, _node: Node, _scope: Scope) -> Value:
         return DATA
 
-    _v_true = _v_false = _v_null = _v_undefined
+    _v_true = _v_null = _v_undefined
+
+    def _v_false(self, _node: Node, _scope: Scope) -> Value:
+        # What it is wherever a text is wanted; an option that is false says what is not done.
+        return frozenset((("text", "false"),))
 
     def _v_shorthand_property_identifier(self, node: Node, scope: Scope) -> Value:
         return self._v_identifier(node, scope)

@@ -4,6 +4,7 @@ A member is asked of the apps that its holder may be; of a holder that is not kn
 that the script names. Names that the script gives itself have no say here.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from iac_applescript.analysis import words as language
@@ -13,6 +14,7 @@ from iac_applescript.analysis.javascript_values import (
     ANYTHING,
     CHOSEN,
     DATA,
+    HOLE,
     NOTHING,
     NUMBER,
     Args,
@@ -21,7 +23,7 @@ from iac_applescript.analysis.javascript_values import (
     exact,
 )
 from iac_applescript.analysis.statement_effects import ADDITIONS
-from iac_applescript.analysis.texts import is_web_address, judge_spelled
+from iac_applescript.analysis.texts import is_data_path, is_web_address, judge_spelled
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import (
     CONTAINER_CALLS,
@@ -50,6 +52,13 @@ _TOLD_PLAINLY: Final = (CONTAINER_CALLS - {"of"}) | frozenset(
 
 _CARRIES: Final = frozenset(("openLocation", "searchTheWeb", "addReadingListItem"))
 """Commands that take what they are given to the web."""
+
+_FOLDERS: Final[Mapping[str, str]] = {
+    f"{name.lower()}{after}": name
+    for name in ("Desktop", "Documents", "Downloads", "Movies", "Music", "Pictures")
+    for after in ("", " folder")
+}
+"""The folders where a person keeps documents, as `pathTo` names them."""
 
 _DIALOGS: Final = frozenset(("chooseFile", "chooseFolder", "chooseFileName"))
 
@@ -217,9 +226,7 @@ class AppRules(Acts):
         if atom[0] == "js":
             if name == "currentApplication":
                 return self.current()
-            return (
-                NUMBER if name in _NUMBERS else DATA | (args.all() if name == "Path" else NOTHING)
-            )
+            return NUMBER if name in _NUMBERS else self._path(args) if name == "Path" else DATA
         if atom[0] == "of":
             return frozenset((atom, ("data",)))
         return self._whole(frozenset((atom,)))
@@ -234,6 +241,21 @@ class AppRules(Acts):
             says = "reaches Objective-C, which can do anything"
             self.add("DANGEROUS", "name", says, name, node)
         return frozenset((("bridge", ""), ("data",)))
+
+    @staticmethod
+    def _path(args: Args) -> Value:
+        """Return what a path is: the text of it, as far as it is known."""
+        told = args.all()
+        return told if told and all(a[0] == "text" and len(a) > 1 for a in told) else DATA | told
+
+    def _fills_data_file(self, name: str, args: Args) -> bool:
+        """Say whether a command writes one file, data in a folder where a person keeps it."""
+        options = list(self.options(args))
+        named = [value for key, value in options if key in ("to", "in", "")]
+        if name == "run" or len(named) != 1 or args.spread:
+            return False
+        told = [str(a[1]) if a[0] == "text" and len(a) > 1 else "" for a in named[0]]
+        return bool(told) and all(map(is_data_path, told))
 
     def _command(
         self, holder: Value, apps: list[Vocabulary], name: str, commands: list[TermUse], node: Node,
@@ -267,7 +289,7 @@ class AppRules(Acts):
             (name in ("open", "run") and not first and not itself)
             or (name in ("open", "geturl") and first and not is_address(first))
             or (name == "select" and "system_events" in {app.key for app in apps})
-            or (name in _WRITES and first)
+            or (name in _WRITES and first and not self._fills_data_file(name, given))
             or (name in ("move", "duplicate") and (self.throws or any(map(is_many, moved))))
         ):
             levels.append("DANGEROUS")
@@ -282,6 +304,8 @@ class AppRules(Acts):
             self.acts(holder, apps, name, "command", level, args)
         if name in _DIALOGS:
             return CHOSEN
+        if name == "pathTo" and (folder := _FOLDERS.get((exact(first) or [""])[0])):
+            return frozenset((("text", f"/Users/{HOLE}/{folder}"),))
         known = [app for app in apps if app.key != ADDITIONS]
         made = frozenset(
             ("of", app.key, kind, "", "")

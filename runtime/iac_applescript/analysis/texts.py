@@ -18,6 +18,10 @@ _DATA_FILE: Final = re.compile(
 )
 """How the names of files end that hold data alone."""
 
+_OWN_PLACE: Final = re.compile(
+    "/Users/[^/]+/(?:Desktop|Documents|Downloads|Movies|Music|Pictures|Public)/"
+)
+
 _OWN_FOLDER: Final = re.compile(
     "path to (?:desktop|documents|downloads|movies|music|pictures|public|temporary items)"
     "(?: folder)?(?: from user domain)?"
@@ -136,6 +140,12 @@ def is_spelled_out(value: Sequence[Unit], names: OwnDeclarations) -> bool:
     return _is_spelled_out([Unit("sign", "&", (), 0), *bare(value)], names, 0)
 
 
+def is_data_path(path: str) -> bool:
+    """Say whether a path, whose unknown parts are holes, is such a file as `is_data_file` tells."""
+    inside = _OWN_PLACE.match(path) is not None and ".." not in path
+    return inside and _DATA_FILE.search(path) is not None
+
+
 def is_data_file(value: Sequence[Unit], names: OwnDeclarations) -> bool:
     """Say whether a value is a file of the user's folders that nothing runs.
 
@@ -154,7 +164,21 @@ def _is_data_file(value: Sequence[Unit], names: OwnDeclarations) -> bool:
     last = parts[-1]
     named = [unit.word for unit in last[:2]] == ["name", "of"] and len(last) == 3
     ends = len(last) == 1 and last[0].kind == "text" and _DATA_FILE.search(last[0].word)
-    return len(parts) > 1 and bool(named or ends) and _is_own_folder(parts[0], names)
+    return len(parts) > 1 and bool(named or ends) and _is_inside(parts[0], names)
+
+
+def _is_inside(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> bool:
+    """Say whether a value is a folder where a person keeps documents, or begins with one."""
+    if depth > _DEEPEST or any(".." in unit.word or "::" in unit.word for unit in value):
+        return False
+    first, *rest = split(_of_place(value), "&")
+    if rest:
+        return _is_inside(first, names, depth + 1)
+    units = _of_place(first)
+    if len(units) == 1 and units[0].kind == "variable":
+        told = choices(units, names, depth)
+        return bool(told) and all(_is_inside(one, names, depth + 1) for one in told)
+    return _is_own_folder(units, names, depth)
 
 
 def _of_place(units: Sequence[Unit]) -> list[Unit]:
