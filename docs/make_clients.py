@@ -21,7 +21,7 @@ _LAUNCH: Final = Launch("/Users/me/iac-venv/bin/python", ("-P", "-m", "iac_mcp",
 _ASKS: Final = {
     "client": "{name} shows the prompt.",
     "either": "{name} shows the prompt if it says that it can. Otherwise your Mac shows a dialog.",
-    "dialog": "Your Mac shows the prompt in a dialog, because {name} cannot.",
+    "dialog": "Your Mac shows the prompt in a dialog, because {name} cannot show it.",
 }
 
 
@@ -44,19 +44,19 @@ def _page(client: Client, told: Mapping[str, Any], prompt: str) -> str:
         f"# {client.name}",
         _MADE,
         f"```sh\niac-mcp install {client.key}\n```",
-        f"{client.then} `iac-mcp doctor` finds what is wrong, and"
-        f" `iac-mcp uninstall {client.key}` takes the entry out again.",
-        "## Its configuration",
+        f"{client.then} `iac-mcp doctor` finds problems, and"
+        f" `iac-mcp uninstall {client.key}` removes the entry.",
+        "## Its settings file",
         f"![The file of {client.name} with the server iac]({client.key}.svg)",
-        f"The file is `{_place(client)}`. Other servers in it stay as they are. The first time, a"
-        f" copy is kept beside it. `iac-mcp install {client.key} --print` shows what to paste"
-        " yourself.",
+        f"The file is `{_place(client)}`. IAC does not change the other servers in it."
+        " The first time, IAC keeps a copy of the file. To paste the entry yourself, print it with"
+        f" `iac-mcp install {client.key} --print`.",
         "## How an approval looks",
         f'{_ASKS[told["asks"]].format(name=client.name)} You choose "Allow once", "Always allow"'
-        " where that is possible, or decline.",
+        " (if the prompt offers it), or you decline.",
         f"```{prompt}",
-        'The client\'s own "allow this tool?" comes before that. For IAC it is not an approval.'
-        " [Forty prompts](../questions.md) show more.",
+        'Before that, the client may ask "allow this tool?". IAC does not count that answer as an'
+        " approval. [Here are forty prompts](../questions.md).",
         _asked_by(client),
         "## What it cannot do",
         "\n".join(f"- {line}" for line in told["limits"]),
@@ -69,7 +69,7 @@ def _page(client: Client, told: Mapping[str, Any], prompt: str) -> str:
 def _asked_by(client: Client) -> str:
     who = "your terminal" if client.terminal else "the client or `python`"
     return (
-        f"Besides, macOS asks once for each app whether {who} may control it."
+        f"macOS also asks once for each app whether {who} may control it."
         " [Permissions](../permissions.md) explains why."
     )
 

@@ -125,9 +125,8 @@ def questions() -> list[tuple[str, dict[str, Any], str]]:
 def page() -> str:
     """Return the page."""
     parts = [
-        "# Approval prompts\n\nForty calls on the simulated apps, each with the prompt that asks"
-        " for your"
-        " approval.\n`python docs/make_questions.py` writes this page.\n"
+        "# Approval prompts\n\nThese are forty calls to simulated apps, each with the approval"
+        " prompt that you see.\n`python docs/make_questions.py` writes this page.\n"
     ]
     for number, (tool, _, text) in enumerate(questions(), 1):
         # Where the whole of a long one is kept is another place on every machine.
