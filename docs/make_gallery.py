@@ -66,7 +66,9 @@ def _shown(row: dict[str, Any], gate: Gate) -> str:
     answer, asked = gate.call(call), ""
     level = answer.level
     if isinstance(answer, Asks):
-        asked = answer.question.text.partition(". All of it: ")[0]
+        # As it looks for real apps.
+        said = answer.question.text.replace(" (simulated apps)", "")
+        asked = said.partition(". All of it: ")[0]
         answer = gate.call(call._replace(token=answer.token, verdict="once"))
     if isinstance(answer, Asks):
         raise SystemExit(f"{row['tool']} asks again: {answer.question.text}")

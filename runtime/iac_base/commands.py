@@ -30,6 +30,17 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class NearestChoice(click.Choice[str]):
+    """A choice whose error names what is nearest."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.choices:
+            what = "" if param is None or not param.opts[0].startswith("-") else f"{param.opts[0]} "
+            near = near_text(value, self.choices)
+            raise click.UsageError(f"There is no {what}{value!r}. {near}", ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command("help", short_help="See all commands with `help`, and one with `help COMMAND`.")
 @click.pass_context
 def _help(ctx: click.Context) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from iac_base.errors import SetupError
-from iac_runtime.tool import Level, spec_of, tool_prefix
+from iac_base.errors import SetupError, quoted
+from iac_runtime.tool import LEVELS, Level, spec_of, tool_prefix
 
 if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
@@ -149,12 +149,14 @@ def connect(
         A session. It holds at once; at the end of its `with` block the earlier one holds again.
 
     Raises:
-        SetupError: The folder holds no tools, the policy is not right, or the simulator or its
-            state cannot be had.
+        SetupError: `allow` is no level, the folder holds no tools, the policy is not right, or
+            the simulator or its state cannot be had.
     """
     from iac_runtime.tools.catalogue import Catalogue
     from iac_runtime.tools.folders import tool_folders
 
+    if allow not in LEVELS:
+        raise SetupError(f"allow must be one of {', '.join(LEVELS)}, not {quoted(str(allow))}.")
     folders = tool_folders([Path(tools)] if tools else [])
     catalogue = Catalogue(folders) if folders else None
     launch = [_bundle_id(catalogue, app) for app in launch]

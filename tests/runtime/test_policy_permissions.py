@@ -83,6 +83,23 @@ def test_a_decline_is_final(permissions: Permissions) -> None:
     assert answer(permissions, DELETE, token, "once").action == "deny"
 
 
+def test_what_is_always_allowed_runs_where_nobody_can_be_asked(permissions: Permissions) -> None:
+    alone = replace(WRITE, ways=())
+    assert permissions.judge(alone).action == "deny"
+    answer(permissions, WRITE, asked(permissions, WRITE).token, "always")
+    assert permissions.judge(alone).action == "allow"
+    assert permissions.judge(replace(DELETE, ways=())).action == "deny"
+
+
+def test_always_for_simulated_apps_is_not_for_real_ones(permissions: Permissions) -> None:
+    pretended = replace(WRITE, simulated=True)
+    question, token, *_ = asked(permissions, pretended)
+    assert "(simulated apps)" in question.text
+    answer(permissions, pretended, token, "always")
+    assert permissions.judge(pretended).action == "allow"
+    assert permissions.judge(WRITE).action == "ask"
+
+
 def test_always_is_kept_for_modify_and_for_nothing_else(permissions: Permissions) -> None:
     question, token, *_ = asked(permissions, WRITE)
     assert question.answers == ("Deny", "Allow once", "Always allow")

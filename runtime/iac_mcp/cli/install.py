@@ -12,6 +12,7 @@ from typing import Final
 
 import click
 
+from iac_base.commands import NearestChoice
 from iac_base.text import escaped
 from iac_mcp.cli.common import NAME, TOOLS
 from iac_mcp.cli.setup import here, remove_all
@@ -42,7 +43,7 @@ _LONGEST_NAME: Final = 17
 
 
 @click.command()
-@click.argument("client", required=False, type=click.Choice(tuple(CLIENTS)))
+@click.argument("client", required=False, type=NearestChoice(tuple(CLIENTS)))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SERVE OPTIONS]")
 @click.option("--print", "only_print", is_flag=True, help="Print what to paste; change nothing.")
 @click.option(
@@ -69,15 +70,16 @@ def install(
     if os.environ.get("IAC_DATA"):
         env["IAC_DATA"] = str(Path(os.environ["IAC_DATA"]).absolute())
     launch = Launch(found.path, launch_arguments(checked_options(options)), env)
-    if only_print:
-        click.echo(snippet(chosen, name, entry(chosen, launch)))
-        click.echo(f"\nPaste it into {path}. {chosen.then}", err=True)
-        return 0
     old = None
     with suppress(NotMergedError):  # Told below, with what to paste.
         old = None if options else installed_entry(chosen, path, name)
+    whole = launch._replace(args=(*launch.args, *(serve_options(old) if old else ())))
+    if only_print:
+        click.echo(snippet(chosen, name, entry(chosen, whole)))
+        click.echo(f"\nPaste it into {path}. {chosen.then}", err=True)
+        return 0
     # Nothing is written that does not start.
-    try_launch(launch._replace(args=(*launch.args, *(serve_options(old) if old else ()))))
+    try_launch(whole)
     try:
         done = put(chosen, path, name, launch, keep_options=not options)
     except NotMergedError as error:
@@ -146,7 +148,7 @@ def _warn(found: Interpreter) -> None:
 
 
 @click.command()
-@click.argument("client", required=False, type=click.Choice(tuple(CLIENTS)))
+@click.argument("client", required=False, type=NearestChoice(tuple(CLIENTS)))
 @click.option(
     "--all",
     "everything",

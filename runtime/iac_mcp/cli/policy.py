@@ -106,8 +106,17 @@ def edit(policy_file: Path | None) -> int:
     before = sample if found.content is None else _text(found)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     replace(draft, before.encode())
-    click.edit(filename=str(draft.path))
+    failed = ""
+    try:
+        click.edit(filename=str(draft.path))
+    except click.ClickException as error:
+        failed = error.message
     after = _text(find(draft.path))
+    if failed:
+        kept = f" Your text is in {draft.path}." if after != before else ""
+        if not kept:
+            draft.path.unlink()
+        raise SetupError(f"{failed.rstrip('.')}. The policy is unchanged.{kept}")
     if after == before and found.content is not None:
         draft.path.unlink()
         click.echo("Nothing was changed.")

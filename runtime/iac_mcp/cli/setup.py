@@ -7,13 +7,14 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
 import click
 from platformdirs import user_cache_path
 
+from iac_base.commands import NearestChoice
 from iac_base.errors import IacError, SetupError
 from iac_base.files import config_file, data_folder
 from iac_mcp.cli.common import NAME, print_json
@@ -51,7 +52,7 @@ _ASK: Final[Mapping[str, str]] = {
 
 @click.command()
 @click.option(
-    "--client", "keys", multiple=True, type=click.Choice(tuple(CLIENTS)), help="Only this client."
+    "--client", "keys", multiple=True, type=NearestChoice(tuple(CLIENTS)), help="Only this client."
 )
 @click.option("--yes", is_flag=True, help="Use every client that is found, without questions.")
 @click.option("--json", "as_json", is_flag=True, help="Print the steps as JSON, without questions.")
@@ -237,6 +238,9 @@ def remove_all(*, yes: bool) -> int:
         take_out(client, path, name)
     for folder in folders:
         shutil.rmtree(folder)
+    for folder in (data_folder(), config_file().parent):
+        with suppress(OSError):  # It is not empty, or was never there.
+            folder.rmdir()
     kept = f" Your policy file stays: {config_file()}." if config_file().exists() else ""
     click.echo(f"Removed.{kept} The package itself: pip uninstall iac-for-mac")
     return 0

@@ -217,6 +217,9 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
         raise _refused(path, error, "") from None
     if after is None:
         remove(found)
+        # A folder that is left would look like the client's.
+        with suppress(OSError):
+            found.path.parent.rmdir()
         return "file removed"
     replace(found, after.encode())
     if after != earlier:

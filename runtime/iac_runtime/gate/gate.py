@@ -247,7 +247,8 @@ class Gate:
         return facts, self.permissions.judge(facts)
 
     def _vouching(self, caller: Requester) -> Requester:
-        return caller._replace(vouched=caller.vouched or self._vouched)
+        vouched = caller.vouched or self._vouched
+        return caller._replace(vouched=vouched, simulated=self.executor.simulated)
 
     @property
     def read_only(self) -> bool:

@@ -351,7 +351,7 @@ def remember(store: ApprovalStore, facts: CallFacts) -> None:
     Raises:
         SetupError: The state cannot be written.
     """
-    scope = scope_of(facts.effects, facts.holder)
+    scope = scope_of(facts.effects, facts.holder, simulated=facts.simulated)
     if scope is None:
         return
     made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -371,7 +371,7 @@ def find(store: ApprovalStore, facts: CallFacts) -> Remembered | None:
 
     What has no digest (the library, this program's own tools) was not built.
     """
-    scope = scope_of(facts.effects, facts.holder)
+    scope = scope_of(facts.effects, facts.holder, simulated=facts.simulated)
     for row in listed(store) if scope is not None else ():
         built = {row.digest, facts.digest} - {""}
         if row.valid and len(built) < 2 and scope and scope.within(json.loads(row.covers)):

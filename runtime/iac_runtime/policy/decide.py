@@ -287,7 +287,7 @@ def _by_preset(
             return Decision(preset.reads, judged.level, (reason,), source)
     decision = Decision(action, judged.level, (), source)
     if action == "ask" and _rememberable(facts, judged):
-        scope = scope_of(facts.effects)
+        scope = scope_of(facts.effects, simulated=facts.simulated)
         if scope is not None:
             return replace(decision, offers_always=True, scope=scope.says)
     return decision

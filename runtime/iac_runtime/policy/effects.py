@@ -200,6 +200,7 @@ class CallFacts:
         client: Who calls, as it named itself.
         holder: The client that a token proved, which alone has what is given to it (approvals,
             kept results, limits); empty for the programs of this user.
+        simulated: Whether no app is reached; what is allowed then is so for simulated apps alone.
         most: The highest level that its token covers.
         server: By which server it came, as that was named when it was started; or an empty text.
         ways: How a person can be asked, in order; none where nobody can.
@@ -230,6 +231,7 @@ class CallFacts:
     digest: str = ""
     client: str = ""
     holder: str = ""
+    simulated: bool = False
     most: Level = "DANGEROUS"
     server: str = ""
     ways: tuple[Approver, ...] = ()

@@ -85,7 +85,7 @@ class Requester(NamedTuple):
         ways: The ways of asking that there are, in the order in which they are tried.
         vouched: For calls that the person who runs them wrote himself (the library, `--allow`).
         unable: The ways that there could be, and are not.
-        holder, most: As in `CallFacts`.
+        holder, most, simulated: As in `CallFacts`.
     """
 
     client: str = ""
@@ -94,6 +94,7 @@ class Requester(NamedTuple):
     unable: tuple[Approver, ...] = ()
     holder: str = ""
     most: Level = "DANGEROUS"
+    simulated: bool = False
 
 
 class PendingApproval(NamedTuple):
@@ -199,6 +200,7 @@ class Permissions:
             client=caller.client,
             holder=caller.holder,
             most=caller.most,
+            simulated=caller.simulated,
             server=self.settings.server,
             ways=tuple(way for way in caller.ways if way in approvers),
             story=Story(asked=tuple(lacking)),
@@ -230,7 +232,10 @@ class Permissions:
         known = facts, (PolicyLayer(self.policy, self.settings, tuple(REGISTERED)), *self._team)
         granted = _GRANTED if (facts.holder, facts.memory) in self._granted else ""
         decision = decide_within(*known, granted)
-        if granted or not decision.offers_always:
+        # Where nobody can be asked, what somebody allowed for good is allowed still.
+        asked = facts if facts.ways else replace(facts, ways=APPROVERS)
+        offers = decision if facts.ways else decide_within(asked, known[1], granted)
+        if granted or not offers.offers_always:
             return decision
         from iac_runtime.policy.approvals import find
 

@@ -29,10 +29,13 @@ class ApprovalScope(NamedTuple):
         return set(self.keys) <= set(keys)
 
 
-def scope_of(effects: Sequence[Effect], holder: str = "") -> ApprovalScope | None:
+def scope_of(
+    effects: Sequence[Effect], holder: str = "", *, simulated: bool = False
+) -> ApprovalScope | None:
     """Return what an "always" for a call would cover; None where that cannot be told.
 
-    What is given to a holder (`CallFacts.holder`) covers calls of that holder alone.
+    What is given to a holder (`CallFacts.holder`) covers calls of that holder alone, and what is
+    given for simulated apps no real ones.
     """
     acting = [effect for effect in effects if not (effect.looks and effect.level == "SAFE")]
     if not acting or any(effect.looks or effect.given is None for effect in acting):
@@ -43,6 +46,8 @@ def scope_of(effects: Sequence[Effect], holder: str = "") -> ApprovalScope | Non
     if not known or len(says) > LONGEST:
         return None
     mine = f"{holder} " if holder else ""
+    if simulated:
+        mine, says = f"simulated {mine}", f"{says} (simulated apps)"
     return ApprovalScope(tuple(sorted({mine + _key(effect) for effect in acting})), says)
 
 
