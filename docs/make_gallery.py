@@ -31,8 +31,9 @@ _PURPOSES: Final = {
 }
 _HEAD: Final = """# What can I ask?
 
-Each request shows the assistant's call, its level, the approval prompt and the result. The apps are
-simulated, with invented mails and notes. SAFE calls run; all others require your approval.
+Each heading is a request that you can make. Below it are the tool that the assistant calls, the
+call's level, the approval prompt if there is one, and the result. The apps are simulated, with
+invented mails and notes. SAFE calls run at once; all others require your approval.
 `python docs/make_gallery.py` writes this page.
 """
 

@@ -22,7 +22,7 @@ START, END = "<!-- questions: written by docs/make_mac.py -->\n", "<!-- end of t
 
 def table(files: Sequence[Mapping[str, Any]], own: Sequence[Fact]) -> str:
     """Return the table for what these files of evidence say; `own` is what the simulator says."""
-    lines = ["| # | question | answered by | proven |", "|---|---|---|---|"]
+    lines = ["| # | question | what answers it | confirmed on |", "|---|---|---|---|"]
     for row in tomllib.loads(QUESTIONS.read_text("utf-8"))["question"]:
         proven = "; ".join(filter(None, (_said(row, file, own) for file in files)))
         lines.append(f"| {row['id']} | {row['text']} | {row['by']} | {proven or 'not yet'} |")
@@ -32,7 +32,7 @@ def table(files: Sequence[Mapping[str, Any]], own: Sequence[Fact]) -> str:
 def bridge(files: Sequence[Mapping[str, Any]], own: Sequence[Fact]) -> str:
     """Return the table of what the accessibility bridge takes a Mac to do."""
     lines = [
-        "| what it takes a Mac to do | said by | played by the test | proven |",
+        "| assumption about macOS | its source | test that simulates it | confirmed on |",
         "|---|---|---|---|",
     ]
     for row in tomllib.loads(QUESTIONS.read_text("utf-8"))["accessibility"]:

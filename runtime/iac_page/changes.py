@@ -104,6 +104,6 @@ def _run(*arguments: str) -> tuple[str, str]:
     """Return what the generator printed, and the last line of what it said was wrong."""
     done = run_generator(*arguments)
     if done is None:
-        return "", f"The generator is not installed: {pip_install('gen')}"
+        return "", f"The program iac-gen is not installed: {pip_install('gen')}"
     lines = done.stderr.decode(errors="replace").strip().splitlines()
-    return done.stdout.decode(), lines[-1] if lines else "The generator did not finish."
+    return done.stdout.decode(), lines[-1] if lines else "The build ended without a result."

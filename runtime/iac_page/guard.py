@@ -79,10 +79,10 @@ class PageGuard:
     def _refusal(self, request: Request) -> Response | None:
         headers: Headers = request.headers
         if headers.get("host", "") not in self._hosts:
-            return _no("This page answers at 127.0.0.1 alone.")
+            return _no("You can open this page only at the address 127.0.0.1.")
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
-            return _no("This came from another site.")
+            return _no("This request came from another web site, so it was refused.")
         path = request.url.path
         if path == "/enter":
             return self._enter(request)
@@ -90,7 +90,7 @@ class PageGuard:
         if not secrets.compare_digest(known.encode(), self._keys.session.encode()):
             return _no("Open the page with: iac-mcp open", 401)
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return _no("This came from another site.")
+            return _no("This request came from another web site, so it was refused.")
         if path != "/events":
             self._keys.looked = time.monotonic()
         return None

@@ -114,7 +114,7 @@ def _read(found: FileContent) -> str:
     try:
         return (found.content or b"").decode()
     except UnicodeDecodeError:
-        raise SetupError(f"{found.path} is no UTF-8; save it as UTF-8.") from None
+        raise SetupError(f"{found.path} is not UTF-8. Save it as UTF-8.") from None
 
 
 def _all(policy: Policy) -> Iterator[Any]:

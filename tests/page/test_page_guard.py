@@ -106,7 +106,7 @@ def test_a_change_needs_the_token_of_its_form(page: OpenPage, cookie: str) -> No
     rule = {"rule": '[[deny]]\ntool = "notes_delete"', "how": "save"}
     for wrong in ({}, {"form": ""}, {"form": "x" * 64}):
         status, _, text = ask(page, "/rules", "POST", urlencode({**rule, **wrong}), cookie=cookie)
-        assert (status, "load it again" in text) == (403, True)
+        assert (status, "Load the view again" in text) == (403, True)
     assert not (page.data / "policy.toml").exists()
     token = form_of(ask(page, "/rules", cookie=cookie)[2])
     body = urlencode({**rule, "form": token})
@@ -145,10 +145,10 @@ def test_the_record_is_exported_whole_and_its_chain_is_told(
     cookie = enter(page)
     rows = ask(page, "/calls.jsonl", cookie=cookie)[2].splitlines()
     assert rows == list(row_lines(state))
-    assert "The chain holds" in ask(page, "/chain", cookie=cookie)[2]
+    assert "The log is intact" in ask(page, "/chain", cookie=cookie)[2]
     with closing(sqlite3.connect(state / FILE)) as record, record:
         record.execute("UPDATE rows SET body = replace(body, 'line 1', 'line 9')")
-    assert "The chain does not hold" in ask(page, "/chain", cookie=cookie)[2]
+    assert "The log is not intact" in ask(page, "/chain", cookie=cookie)[2]
 
 
 def test_pages_of_calls_leave_none_out_and_charts_count_all(tmp_path: Path) -> None:

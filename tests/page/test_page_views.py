@@ -78,7 +78,7 @@ def test_a_tool_is_tried_dry_then_simulated_then_with_a_question(tab: Any, page:
     tab.click("text=Show what would be sent")
     assert "From the page" in tab.inner_text("[role=status] pre")
     tab.click("text=Show what your policy decides")
-    assert "asks" in tab.inner_text("[role=status]")
+    assert "requires approval" in tab.inner_text("[role=status]")
     tab.click("text=Run on a simulated app")
     assert "From the page" in tab.inner_text("[role=status] .said")
     tab.click("button:text('Allow once')")
@@ -215,7 +215,7 @@ def test_a_question_of_a_real_client_is_answered_on_the_page(
     tab: Any, page: OpenPage, answer: str, client_asks: Any
 ) -> None:
     tab.goto(f"{page.base}/now")
-    assert "Nothing waits" in tab.inner_text("main")
+    assert "No question waits" in tab.inner_text("main")
     argv = ["-m", "iac_mcp", "serve", "--simulate", "--expose", "search"]
     program = StdioServerParameters(command=sys.executable, args=argv, env=environment(page.data))
 
@@ -241,7 +241,7 @@ def test_a_question_of_a_real_client_is_answered_on_the_page(
         assert "Shopping" in rows[1]
         assert tab.title().startswith("(1) ")
         tab.click(f".question button:text('{answer}')")
-        tab.wait_for_selector("text=Your answer was given.")
+        tab.wait_for_selector("text=IAC has your answer.")
     (result,) = said
     assert result.is_error == (answer == "Deny"), result
-    tab.wait_for_selector("text=Nothing waits for your answer.")
+    tab.wait_for_selector("text=No question waits for your answer.")

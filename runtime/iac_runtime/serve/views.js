@@ -6,8 +6,8 @@ const TEXTS = {
   ref: "Use in chat", used: "The reference is in the chat.", copied: "The reference is copied.",
   table: "Table", day: "Day", files: "Files", earlier: "Earlier day", later: "Later day",
   free: "No events.", allDay: "all day", failed: "The call failed", done: "Done",
-  waits: "Waiting for your answer", answer: "Answer in your client, the dialog or the page. This card cannot approve.",
-  working: "At work.", cancelled: "The call was cancelled.", says: "I mean",
+  waits: "Waiting for your answer", answer: "Answer in your client, the dialog or the page. You cannot approve here.",
+  working: "The call is running.", cancelled: "The call was cancelled.", says: "I mean",
 };
 const STEP = 100;
 const view = document.getElementById("view"), told = document.getElementById("told");
