@@ -12,7 +12,8 @@ from typing import Final
 from iac_gen.classify.codes import by_level, table
 from iac_gen.classify.judgement import READS, LevelVerdict, highest
 from iac_gen.classify.structure import given
-from iac_gen.classify.words import Given, Phrase, by_verb, phrase
+from iac_gen.classify.terms import Given, Phrase, phrase
+from iac_gen.classify.words import by_verb
 from iac_gen.intents.facts import KINDS
 from iac_gen.model import IntentFacts, SdefCommand
 from iac_gen.resolve import Resolved

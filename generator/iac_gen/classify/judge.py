@@ -24,7 +24,8 @@ from iac_gen.classify.intents import by_intent
 from iac_gen.classify.judgement import Judgement, LevelVerdict, spoken
 from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
 from iac_gen.classify.structure import Trait, forced, given, has_objects, silent, traits
-from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
+from iac_gen.classify.terms import CODE_WORDS, SECRET_WORDS, Phrase, phrase
+from iac_gen.classify.words import by_verb
 from iac_gen.model import IntentFacts, SdefClass, SdefCommand, SdefParameter, SdefProperty
 from iac_gen.resolve import Resolved
 

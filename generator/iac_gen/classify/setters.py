@@ -8,7 +8,7 @@ from typing import Final
 
 from iac_gen.classify.codes import by_level, table, word_sets
 from iac_gen.classify.judgement import LevelVerdict
-from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, phrase
+from iac_gen.classify.terms import CODE_WORDS, SECRET_WORDS, Phrase, phrase
 from iac_gen.model import SdefClass, SdefProperty
 from iac_runtime.tool import Level
 
@@ -141,9 +141,9 @@ def _plays(words: Phrase) -> bool:
 def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
     """Say whether a property is selection, view or playing, which nobody stores."""
     name, kinds = owner.name.lower(), _kinds(prop)
-    if "preferences" in name or not words or not _SETS["kept"].isdisjoint(words):
-        return False
     window = owner.code == "cwin" or _WINDOWS.search(name) is not None
+    if ("preferences" in name and not window) or not words or not _SETS["kept"].isdisjoint(words):
+        return False
     key, first, last = "_".join(words), words[0], words[-1]
     rest = "_".join(words[1:])
     typed = not kinds.isdisjoint(("text", "string", "file", "rich text", "any"))
@@ -156,7 +156,7 @@ def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
     if last in ("expanded", "collapsed") or (owner.code == "csel" and kinds == {"integer"}):
         return True
     if "selection" in words and last in ("range", "selection"):
-        return first != "allows"
+        return first not in ("allow", "allows", "enable", "enables")
     if name.endswith("selection") and last == "range":
         return True
     if key == "selected" and not name.endswith(("device", "ui element")):

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from iac_gen.classify.codes import table
-from iac_gen.classify.words import PLAYERS, Answers, Given, phrase
+from iac_gen.classify.terms import PLAYERS, Answers, Given, phrase
 from iac_gen.model import SdefClass, SdefCommand, SdefParameter, TypeRef
 from iac_gen.resolve import Resolved
 
@@ -105,6 +105,8 @@ def given(command: SdefCommand, resolved: Resolved) -> Given:
         and bool(taken)
         and all(ref.list or ref.name in _COLLECTIONS for ref in (*taken, *answered)),
         closed=bool(taken) and all(ref.name in closed for ref in taken),
+        bare=not taken and not command.parameters,
+        handlers=library,
     )
 
 

@@ -5,51 +5,21 @@ here knows gives no verdict: the caller decides what the unknown is worth. A wor
 nothing: what reads must answer, what plays must play something (`Given`).
 """
 
-import re
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
-from iac_base.words import split_name
-from iac_gen.classify.codes import by_level, table, word_sets
+from iac_gen.classify.codes import by_level, table
 from iac_gen.classify.judgement import READS, LevelVerdict, highest
+from iac_gen.classify.terms import (
+    CODE_WORDS,
+    PLAYERS,
+    SECRET_WORDS,
+    SETS,
+    VERBS,
+    Given,
+    Phrase,
+)
 
-Answers = Literal["", "flag", "value"]
-"""What a command declares as its result: nothing, a boolean (often only that it worked), more."""
-Phrase = tuple[str, ...]
-"""The words of a term in lower case: `executeAATFile` is execute, aat, file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a verb is applied to, and what comes of it.
-
-    `direct` holds the words of each type of the direct parameter, `around` those of the classes of
-    the app. `plain` says that all it takes are values, `numbers` that they are numbers and so is
-    the answer, `gathers` that one list is made of another in a library of handlers, `closed` that
-    it chooses from a fixed set.
-    """
-
-    direct: tuple[Phrase, ...] = ()
-    answers: Answers = ""
-    around: frozenset[str] = frozenset()
-    plain: bool = False
-    numbers: bool = False
-    gathers: bool = False
-    closed: bool = False
-
-
-# `PFOpen`, `AXPress`: two or three letters for whose command it is.
-_SEVERAL: Final = re.compile(r"\b[A-Z]{2,}s\b")
-_PREFIXED: Final = re.compile(r"[A-Z]{2,3}[A-Z][a-z]")
-
-_SETS: Final = word_sets("words")
-CODE_WORDS: Final = _SETS["code"]
-SECRET_WORDS: Final = _SETS["secrets"]
-PLAYERS: Final = _SETS["players"]
-_SEEN: Final = _SETS["media"] | _SETS["view_nouns"]
-_MEANING: Final = CODE_WORDS | SECRET_WORDS | {"url"}
-_VERBS: Final = by_level(table("words")["verbs"])
+_SEEN: Final = SETS["media"] | SETS["view_nouns"]
 _PAIRS: Final = by_level(table("words")["pairs"])
 
 
@@ -58,7 +28,7 @@ def _together(name: str) -> tuple[tuple[frozenset[str], frozenset[str], LevelVer
     return tuple(
         (
             frozenset(verbs.split()),
-            frozenset().union(*(_SETS[one] for one in sets.split())),
+            frozenset().union(*(SETS[one] for one in sets.split())),
             LevelVerdict("DANGEROUS", why),
         )
         for why, rows in table("words")[name].items()
@@ -69,7 +39,7 @@ def _together(name: str) -> tuple[tuple[frozenset[str], frozenset[str], LevelVer
 _OBJECTS: Final = _together("objects")
 _TARGETS: Final = _together("targets")
 _TURNED: Final = {
-    verb: _SETS[nouns] for verbs, nouns in table("words")["views"].items() for verb in verbs.split()
+    verb: SETS[nouns] for verbs, nouns in table("words")["views"].items() for verb in verbs.split()
 }
 # Controls of an interface: choosing one does what it does.
 _CONTROLS: Final = (("menu", "item"), ("menu", "bar", "item"), ("button",), ("menu",))
@@ -82,22 +52,11 @@ _RUNS: Final = "runs code or an action"
 _CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
 _VIEW: Final = LevelVerdict("SAFE", "changes only the view")
 _SLEEPS: Final = (("sleep",), ("hibernate",), ("standby",))
-_PAGES: Final = _SETS["pages"]
-_THINGS: Final = _SETS["things"] | _SETS["nouns"] | _SETS["ways"]
+_PAGES: Final = SETS["pages"]
+_THINGS: Final = SETS["things"] | SETS["nouns"] | SETS["ways"]
 _CHANGES: Final = LevelVerdict("MODIFY", "changes something")
 _BECOMING: Final = ("ize", "ise", "ify")
 _STARTS: Final = LevelVerdict("MODIFY", "starts or ends something")
-
-
-@lru_cache(maxsize=4096)
-def phrase(term: str) -> Phrase:
-    """Return the words of a term in lower case; a vendor's letters before a verb are left out."""
-    # PostScript is a page, not a script that runs; `IDs` are several of one.
-    term = _SEVERAL.sub(lambda one: one[0].lower(), term.replace("PostScript", "postscript"))
-    words = tuple(split_name(term))
-    if _PREFIXED.match(term) and words[1] in _VERBS and words[0] not in _MEANING:
-        return words[1:]
-    return words
 
 
 def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
@@ -107,25 +66,33 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     words = _without_adverbs(words)
     # `reply and send`: the heavier of the two.
     joined = next((at for at, word in enumerate(words) if word in ("and", "then") and at), 0)
-    second = _VERBS.get(words[joined + 1]) if 0 < joined < len(words) - 1 else None
+    second = VERBS.get(words[joined + 1]) if 0 < joined < len(words) - 1 else None
     if second is not None and second.level == "DANGEROUS":
         return second
     pair = _PAIRS.get("_".join(words[:3])) or _PAIRS.get("_".join(words[:2]))
     if pair is not None and words[0] == "bring" and given.direct and not _front(given):
         return _CHANGES
     if pair is not None:
-        reached = (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
+        reached = (SETS["served"] | SETS["urls"]).intersection(words[2:])
         return highest((pair, _STARTS)) if reached else pair
-    if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
+    if words[0] in SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "operates the controls of an app")
-    if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
+    if words[0] in ("enter", "exit", "leave", "end") and words[-1] in SETS["modes"]:
         return _VIEW
-    if words[1:] == ("preview",) or (words[0] in _SETS["framing"] and _puts_a_window(words[1:])):
+    if words[1:] == ("preview",) or (words[0] in SETS["framing"] and _puts_a_window(words[1:])):
         return _VIEW
     if given.answers == "value" and _is_asked(words, given):
         return READS
+    if given.bare and given.answers and _only_answers(words, given):
+        return READS
+    if words[0] == "send" and _puts_a_window(tuple(word for word in words[1:] if word != "number")):
+        return _VIEW
+    if words[0] == "close" and words[-1] == "window" and SETS["no_contents"] & {*words[1:-1]}:
+        return _VIEW
+    if words[0] == "export" and given.bare and given.answers == "value":
+        return READS
     words = words if given.answers and words[0].endswith("ing") else _led_by_verb(words)
-    first = _VERBS.get(words[0])
+    first = VERBS.get(words[0])
     if first is None:
         return _without_verb(words, given)
     drafts = given.direct and not _SEEN & _types(given) and "transport" not in given.around
@@ -135,8 +102,8 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return LevelVerdict("MODIFY", "writes a file")
     if first.level == "SAFE":
         return _proved(words, first, given)
-    listed = given.gathers and words[0] in _SETS["of_lists"] and len(words) > 1
-    if listed and (_SETS["listed_values"] | _SETS["ways"]).issuperset(words[1:]):
+    listed = given.gathers and words[0] in SETS["of_lists"] and len(words) > 1
+    if listed and (SETS["listed_values"] | SETS["ways"]).issuperset(words[1:]):
         return READS
     if first.level == "MODIFY":
         return _edited(words, first, given)
@@ -145,41 +112,48 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
 
 def _is_asked(words: Phrase, given: Given) -> bool:
     """Say whether a verb is a noun or a function: `upload rate`, `index of`, `round`."""
-    if given.numbers and words[0] in _SETS["maths"]:
+    if given.numbers and words[0] in SETS["maths"]:
         return True
-    if words[1:2] == ("of",) and _VERBS.get(words[0], READS).level != "DANGEROUS":
+    if words[1:2] == ("of",) and VERBS.get(words[0], READS).level != "DANGEROUS":
         return True
-    measured = words[0] in _SETS["measured"] and words[-1] in _SETS["measures"]
+    measured = words[0] in SETS["measured"] and words[-1] in SETS["measures"]
     return measured and not given.direct
+
+
+def _only_answers(words: Phrase, given: Given) -> bool:
+    """Say whether a term without anything that it takes names what it answers, or how that is."""
+    if given.answers == "value" and words[-1] in SETS["answered"]:
+        return True
+    return len(words) > 1 and words[0] not in VERBS and words[-1] in SETS["states"]
 
 
 def _puts_a_window(rest: Phrase) -> bool:
     """Say whether what stands behind a verb is a window or a screen and a side, nothing else."""
-    where = _SETS["framed"] | _SETS["sides"] | _SETS["ways"]
-    return where.issuperset(rest) and not _SETS["framed"].isdisjoint(rest)
+    where = SETS["framed"] | SETS["sides"] | SETS["ways"]
+    return where.issuperset(rest) and not SETS["framed"].isdisjoint(rest)
 
 
 def _front(given: Given) -> bool:
     """Say whether what is brought to the front may be a window; else it is a layer of a drawing."""
-    return not _types(given).isdisjoint(_SETS["places"] | _SETS["view_nouns"] | _SETS["neutral"])
+    return not _types(given).isdisjoint(SETS["places"] | SETS["view_nouns"] | SETS["neutral"])
 
 
 def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
     """Return what a verb that is dangerous elsewhere does to an object that bears it."""
     led, *rest = words
     # What an app has as a class is an object of its own, and lost.
-    if led == "remove" and rest and rest[-1] in _SETS["marks"] - given.around:
+    if led == "remove" and rest and rest[-1] in SETS["marks"] - given.around:
         if given.plain and given.answers == "value":
             return READS
         return LevelVerdict("MODIFY", "removes a mark or a part of a text")
-    if led in _SETS["tells"] and rest and rest[-1] in _SETS["news"]:
+    if led in SETS["tells"] and rest and rest[-1] in SETS["news"]:
         return LevelVerdict("MODIFY", "tells the user")
-    if led == "restart" and rest and _SETS["media"].issuperset(rest):
+    if led == "restart" and rest and SETS["media"].issuperset(rest):
         return LevelVerdict("SAFE", "plays or navigates")
-    if led in ("run", "start") and "".join(rest[-2:]) in _SETS["shows"]:
+    if led in ("run", "start") and "".join(rest[-2:]) in SETS["shows"]:
         return LevelVerdict("SAFE", "plays or navigates")
-    if led in ("run", "perform", "execute") and len(rest) == 1 and rest[0] in _SETS["finds"]:
-        return _VERBS[rest[0]]
+    if led in ("run", "perform", "execute") and len(rest) == 1 and rest[0] in SETS["finds"]:
+        return VERBS[rest[0]]
     if words == ("press",) and given.closed and "media" in given.around:
         return LevelVerdict("SAFE", "plays or navigates")
     return None
@@ -188,9 +162,9 @@ def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
 def _without_adverbs(words: Phrase) -> Phrase:
     """Return the words from the verb on: `permanently delete`, `web export`."""
     before, *rest = words
-    if rest and (before == "force" or (before not in _VERBS and before.endswith("ly"))):
+    if rest and (before == "force" or (before not in VERBS and before.endswith("ly"))):
         return _without_adverbs(tuple(rest))
-    if rest and before in _SETS["before_verb"] and rest[0] in _VERBS:
+    if rest and before in SETS["before_verb"] and rest[0] in VERBS:
         return tuple(rest)
     return words
 
@@ -201,12 +175,12 @@ def _types(given: Given) -> set[str]:
 
 def _led_by_verb(words: Phrase) -> Phrase:
     """Return the words with the verb in front, in the form that the table has."""
-    if words[0] in _VERBS:
+    if words[0] in VERBS:
         return words
     for prefix in ("un", "re", "de", "auto"):
-        if (rest := words[0].removeprefix(prefix)) != words[0] and rest in _VERBS:
+        if (rest := words[0].removeprefix(prefix)) != words[0] and rest in VERBS:
             # What undoes or repeats a change is one, whatever the verb itself is worth.
-            return (rest, *words[1:]) if _VERBS[rest].level != "SAFE" else ("change", *words[1:])
+            return (rest, *words[1:]) if VERBS[rest].level != "SAFE" else ("change", *words[1:])
     glued = next((verb for verb in _GLUED if words[0].startswith(verb)), None)
     if (
         glued is not None
@@ -220,11 +194,11 @@ def _led_by_verb(words: Phrase) -> Phrase:
 def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     """Return SAFE for a verb that reads, shows or plays where what stands around it proves that."""
     rest = set(words[1:])
-    if {"go": _SETS["presence"], "join": _SETS["rooms"]}.get(words[0], frozenset()) & rest:
+    if {"go": SETS["presence"], "join": SETS["rooms"]}.get(words[0], frozenset()) & rest:
         return LevelVerdict("MODIFY", "others see it")
-    if _SETS["elsewhere"] & rest and first.reason == "reads":
+    if SETS["elsewhere"] & rest and first.reason == "reads":
         return LevelVerdict("MODIFY", "asks another computer")
-    if words[0] in ("show", "display", "present") and _SETS["asks"] & rest:
+    if words[0] in ("show", "display", "present") and SETS["asks"] & rest:
         return LevelVerdict("MODIFY", "asks the user")
     told = first.reason in ("reads", _VIEW.reason) and given.answers == "value"
     if SECRET_WORDS & rest and told:
@@ -233,14 +207,14 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "shows a secret")
     if words[0] == "select" and words[-1] in ("file", "files"):
         return LevelVerdict("MODIFY", "takes a file in")
-    if words[0] == "get" and given.plain and rest and rest <= _SETS["urls"]:
+    if words[0] == "get" and given.plain and rest and rest <= SETS["urls"]:
         return LevelVerdict("MODIFY", "opens a URL")
-    if words[0] in _SETS["goes"] and _SETS["urls"] & rest:
+    if words[0] in SETS["goes"] and SETS["urls"] & rest:
         return LevelVerdict("MODIFY", "opens a URL")
-    if first.reason == "reads" and not given.answers and words[0] not in _SETS["finds"]:
+    if first.reason == "reads" and not given.answers and words[0] not in SETS["finds"]:
         return LevelVerdict("MODIFY", "declares no answer")
-    active = rest | (_types(given) - _SETS["neutral"])
-    if words[0] in ("activate", "deactivate") and active and not _SETS["places"] & active:
+    active = rest | (_types(given) - SETS["neutral"])
+    if words[0] in ("activate", "deactivate") and active and not SETS["places"] & active:
         return _STARTS
     if first.reason == "plays or navigates":
         return _played(words, first, given)
@@ -251,31 +225,31 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     """Return what playing, starting or stopping is worth: by what it is that plays or starts."""
     rest, types = set(words[1:]), _types(given)
     things = rest | types
-    if _SETS["urls"] & rest:
+    if SETS["urls"] & rest:
         return LevelVerdict("MODIFY", "opens a URL")
-    if words[0] == "skip" and _SETS["safeguards"] & rest:
+    if words[0] == "skip" and SETS["safeguards"] & rest:
         return LevelVerdict("DANGEROUS", "removes a safeguard")
-    if words[0] in ("start", "resume") and _SETS["remote"] & rest:
+    if words[0] in ("start", "resume") and SETS["remote"] & rest:
         return LevelVerdict("DANGEROUS", "opens a session on another computer")
-    if (CODE_WORDS | _SETS["actions"]) & rest and words[0] in ("start", "play", "resume", "replay"):
+    if (CODE_WORDS | SETS["actions"]) & rest and words[0] in ("start", "play", "resume", "replay"):
         return LevelVerdict("DANGEROUS", _RUNS)
-    if {*_SETS["recordings"], "recorder"} & things and words[0] in ("start", "resume", "play"):
+    if {*SETS["recordings"], "recorder"} & things and words[0] in ("start", "resume", "play"):
         return _CAPTURES
-    if words[0] == "start" and _SETS["calls"] & rest:
+    if words[0] == "start" and SETS["calls"] & rest:
         return LevelVerdict("DANGEROUS", "leaves the machine and cannot be called back")
-    if words[0] == "stop" and _SETS["runs"] & things:
+    if words[0] == "stop" and SETS["runs"] & things:
         return LevelVerdict("DANGEROUS", "ends something that runs for a person")
-    if _SETS["works"] & things:
+    if SETS["works"] & things:
         return _STARTS
-    if words[0] in PLAYERS or (words[0] in ("skip", "step") and rest and rest <= _SETS["on"]):
+    if words[0] in PLAYERS or (words[0] in ("skip", "step") and rest and rest <= SETS["on"]):
         return first
-    named = (rest - _SETS["ways"] or types) - _SETS["neutral"]
-    listed = _SETS["listed"] | _SETS["places"]
+    named = (rest - SETS["ways"] or types) - SETS["neutral"]
+    listed = SETS["listed"] | SETS["places"]
     if words[0] in ("next", "previous", "prev", "first", "last") and listed & things:
         return first
     # What stops may give up a queue, where nothing shows that there are tracks to start again.
     around = given.around - ({"media"} if words == ("stop",) and not given.direct else set())
-    seen = _SEEN & named if named else _SETS["media"] & around
+    seen = _SEEN & named if named else SETS["media"] & around
     return first if seen else _STARTS
 
 
@@ -289,31 +263,33 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("DANGEROUS", "puts the computer to sleep")
     if words == ("capture",):
         return _CAPTURES
-    if led == "clear" and words[-1] in _SETS["marks"]:
+    if led == "clear" and words[-1] in SETS["marks"]:
         return LevelVerdict("MODIFY", "removes a mark or a part of a text")
     if led == "choose" and given.answers == "value":
         return LevelVerdict("SAFE", "lets the user pick")
     shown = bool(given.direct) and all(_PAGES & set(kind) for kind in given.direct)
-    if led in _SETS["renews"] and (shown or words[-1] in _PAGES):
+    if led in SETS["renews"] and (shown or words[-1] in _PAGES):
         return _VIEW
     if words[0] == "wait" or (words == ("delay",) and given.plain):
         return LevelVerdict("SAFE", "waits")
-    if words[0] == "load" and words[-1] in _SETS["media"] and not CODE_WORDS & rest:
+    if words[0] == "load" and words[-1] in SETS["media"] and not CODE_WORDS & rest:
         return LevelVerdict("SAFE", "plays or navigates")
-    if _SETS["payments"] & rest or (_SETS["transfers"] & rest and {"transfer", "transfers"} & rest):
+    if SETS["payments"] & rest or (SETS["transfers"] & rest and {"transfer", "transfers"} & rest):
         return LevelVerdict("DANGEROUS", "spends money")
     for rows, words_of in ((_OBJECTS, rest), (_TARGETS, things)):
         for verbs, objects, verdict in rows:
             if led in verbs and objects & words_of:
                 return verdict
-    computed = given.plain and led in _SETS["computes"] and not rest & _SETS["works"]
-    if computed and given.answers == "value":
+    if given.handlers and given.bare and led in SETS["gets_in"]:
+        return LevelVerdict("DANGEROUS", "loads code")
+    computed = given.plain and led in SETS["computes"] and not rest & SETS["works"]
+    if computed and (given.answers == "value" or (given.handlers and given.direct)):
         return READS
-    if led in _SETS["draws_out"] and given.direct and given.answers == "value":
-        return first if _SETS["screens"] & things - _PAGES else READS
-    if led in _SETS["prints"] and (rest & _SETS["streams"]):
+    if led in SETS["draws_out"] and given.direct and given.answers == "value":
+        return first if SETS["screens"] & things - _PAGES else READS
+    if led in SETS["prints"] and (rest & SETS["streams"]):
         return LevelVerdict("SAFE", "only the user sees it")
-    if led == "fetch" and words[-1] in _SETS["found"] and given.answers == "value":
+    if led == "fetch" and words[-1] in SETS["found"] and given.answers == "value":
         return first if given.direct else READS
     return _VIEW if _moves_the_view(words, given) else first
 
@@ -327,18 +303,18 @@ def _moves_the_view(words: Phrase, given: Given) -> bool:
     if rest and rest[-1] in turned:
         # A volume is a disk where an app has disks.
         return rest[-1] != "volume" or "volume" not in given.around
-    if led not in _SETS["view_verbs"]:
+    if led not in SETS["view_verbs"]:
         return False
     if "for" in rest[1:]:
         rest = rest[: rest.index("for")]
-    while len(rest) > 1 and rest[-1] in _SETS["ways"]:
+    while len(rest) > 1 and rest[-1] in SETS["ways"]:
         rest.pop()
-    nouns = _SETS["view_nouns"]
+    nouns = SETS["view_nouns"]
     if led == "close":
-        nouns -= _SETS["closed_with_contents"]
+        nouns -= SETS["closed_with_contents"]
     if rest:
         shown = rest[-1] in nouns or "".join(rest) in nouns
-        toggled = rest[0] in PLAYERS or not _SETS["toggled"].isdisjoint((rest[-1], rest[0]))
+        toggled = rest[0] in PLAYERS or not SETS["toggled"].isdisjoint((rest[-1], rest[0]))
         return shown or (led == "toggle" and toggled)
     if given.closed and led in ("open", "close", "move"):
         return True
@@ -351,35 +327,37 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return LevelVerdict("DANGEROUS", "touches a secret")
     if words[0] == "do" and CODE_WORDS & set(words[1:]):
         return LevelVerdict("DANGEROUS", _RUNS)
-    if any(word.endswith(_ENDINGS) and word not in _SETS["no_code"] for word in words):
+    if any(word.endswith(_ENDINGS) and word not in SETS["no_code"] for word in words):
         return LevelVerdict("DANGEROUS", _RUNS)
     if {"screenshot", "keystroke"} & set(words):
         return LevelVerdict("DANGEROUS", "captures or types")
     # Behind a word that nobody knows, a dangerous verb still counts: `please delete`.
     for position in range(1, len(words)):
         pair = _PAIRS.get("_".join(words[position : position + 2]))
-        verb = pair or _VERBS.get(words[position])
-        noun = _SETS["nouns"] | (_SETS["nouns_too"] if given.answers == "value" else frozenset())
+        verb = pair or VERBS.get(words[position])
+        noun = SETS["nouns"] | (SETS["nouns_too"] if given.answers == "value" else frozenset())
         if verb is not None and verb.level == "DANGEROUS" and words[position] not in noun:
             return verb
     if words[-1] == "preview":
         return _VIEW
     # What is named after its answer: `title for tty`, `module paths`, `unicode numbers`. A boolean
     # says of most commands only that they were carried out.
-    if given.answers and _SETS["copulas"] & set(words[1:]):
+    if given.answers and SETS["copulas"] & set(words[1:]):
         return READS
     bound = {"of", "for", "between"} & {*words[1:], words[-1]}
-    named = bool(bound) or words[-1] in _SETS["nouns"] or _THINGS.issuperset(words)
-    named |= words[0] in _SETS["measures"]
-    named |= any(words[-1].endswith(noun) for noun in _SETS["glued_nouns"])
+    named = bool(bound) or words[-1] in SETS["nouns"] or _THINGS.issuperset(words)
+    named |= words[0] in SETS["measures"]
+    named |= any(words[-1].endswith(noun) for noun in SETS["glued_nouns"])
     turned = words[-1] in _THINGS and not {"to", "from", "2"}.isdisjoint(words[:-1])
-    turned = given.plain and (turned or words[-1] in _SETS["computes"])
-    if given.answers == "value" and (named or turned or words[0] in _SETS["asked"]):
+    turned = given.plain and (turned or words[-1] in SETS["computes"])
+    if given.plain and given.handlers and given.direct and words[-1] in SETS["computes"]:
         return READS
-    last = _VERBS.get(words[-1])
-    if given.answers and words[-1] in _SETS["looked_at"]:
+    if given.answers == "value" and (named or turned or words[0] in SETS["asked"]):
         return READS
-    if last is not None and words[-1] in _SETS["ways"] and _SETS["media"].issuperset(words[:-1]):
+    last = VERBS.get(words[-1])
+    if given.answers and words[-1] in SETS["looked_at"]:
+        return READS
+    if last is not None and words[-1] in SETS["ways"] and SETS["media"].issuperset(words[:-1]):
         # `frame forward`: what is gone through stands before the way.
         return last if last.reason == "plays or navigates" else None
     if last is not None and last.level == "MODIFY" and not CODE_WORDS & set(words):
@@ -387,7 +365,7 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if any(map(_tells, words)):
         return LevelVerdict("MODIFY", "reports an event")
     # `-ize`, `-ify`: to make something be so.
-    either = words[0] in _SETS["either"] and not given.answers
+    either = words[0] in SETS["either"] and not given.answers
     return _CHANGES if either or words[0].endswith(_BECOMING) else None
 
 
@@ -396,6 +374,6 @@ def _tells(word: str) -> bool:
     for ending in ("ed", "ing"):
         stem = word.removesuffix(ending)
         if stem != word:
-            known = (_VERBS.get(form) for form in (stem, f"{stem}e", stem[:-1]))
+            known = (VERBS.get(form) for form in (stem, f"{stem}e", stem[:-1]))
             return any(verb is not None and verb.level != "DANGEROUS" for verb in known)
     return False
