@@ -929,7 +929,7 @@ def events_between(start: DateOrText, *, end: DateOrText) -> ListOf[Mapping[str,
 
     Args:
         start: The first day, such as today or 2026-11-24.
-        end: The last day, itself included.
+        end: The last day, which is included.
 
     Returns:
         A row an object, its reference under ref.
@@ -1395,7 +1395,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "events_between": Schema(
         '{"type": "object", "properties": {'
         '"start": {"type": "string", "format": "date-time", "description": "The first day, such as today or 2026-11-24"}, '
-        '"end": {"type": "string", "format": "date-time", "description": "The last day, itself included"}'
+        '"end": {"type": "string", "format": "date-time", "description": "The last day, which is included"}'
         '}, "required": ["start", "end"], "additionalProperties": false}',
     ),
     "search_events": Schema(

@@ -721,8 +721,8 @@ def copy() -> None:
     example={"target": "folders[0]", "by": "folders[0]"},
 )
 def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
-    """Return Finder objects sorted by a property. SAFE, answers a sorted list and changes nothing,
-    the verb misleads.
+    """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing,
+    although the verb...
 
     Args:
         target: Which objects.
@@ -782,7 +782,7 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
     """Delete for good what lies in the trash of Finder. DANGEROUS, destroys for good.
 
     Args:
-        target: The trash left out, it is meant too.
+        target: The trash, also if left out.
         security: Whether to overwrite what is deleted.
     """
     return APP.call(empty, target=target, security=security)
@@ -840,8 +840,8 @@ def update(
     necessity: bool | None = None,
     registering_applications: bool | None = None,
 ) -> None:
-    """Refresh what Finder shows of files or folders. SAFE, only the display is read again from
-    disk, the verb misleads.
+    """Refresh what Finder shows of files or folders. SAFE, only reads the display again from disk,
+    although the verb...
 
     Args:
         target: The files or folders to refresh, such as folders 0 .
@@ -1067,7 +1067,7 @@ def copy_to(item: Ref, *, folder: Ref) -> Ref:
     example={"folder": "folders[0]", "text": "example"},
 )
 def find_in_folder(folder: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
-    """List what is in a folder and has some words in its name. SAFE.
+    """List the items of a folder whose name contains some words. SAFE.
 
     Args:
         folder: Path of a folder, or a reference to one.
@@ -1830,7 +1830,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "empty": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The trash; left out, it is meant too"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The trash, also if left out"}, '
         '"security": {"type": "boolean", "description": "Whether to overwrite what is deleted"}'
         '}, "additionalProperties": false}',
     ),

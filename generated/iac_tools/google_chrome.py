@@ -669,7 +669,7 @@ def view_source(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]", "javascript": "example"},
 )
 def execute(target: Ref | ListOf[Ref], *, javascript: str) -> Any:
-    """Run JavaScript in a tab of Chrome. DANGEROUS, code in pages where the user is logged in.
+    """Run JavaScript in a tab of Chrome. DANGEROUS, runs code in pages where the user is logged in.
 
     Args:
         target: The tab to run it in, such as windows 0 .tabs 0 .
@@ -854,7 +854,7 @@ def go_back_in_tab() -> None:
     bind={"element": "bookmark item", "of": "bookmarksBar", "properties": ["title", "URL"]},
 )
 def list_bookmarks() -> ListOf[Mapping[str, Any]]:
-    """List the bookmarks of the bar of Chrome. SAFE.
+    """List the bookmarks on the bookmarks bar of Chrome. SAFE.
 
     Returns:
         A row an object, its reference under ref.

@@ -659,8 +659,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     },
 )
 def check_for_new_mail(*, for_: Ref | None = None) -> None:
-    """Check for new mail now, in one account or all. SAFE, fetches what Mail fetches by itself a
-    little later.
+    """Check for new mail now, in one account or all. SAFE, only fetches what Mail would fetch by
+    itself a little later.
 
     Args:
         for_: The account to check, such as accounts 0 all if left out.
@@ -679,7 +679,7 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
     example={"target": "example"},
 )
 def extract_name_from(target: str) -> str:
-    """Return the name in a full mail address. SAFE, a pure function of its text.
+    """Return the name in a full mail address. SAFE, only takes a name out of the given text.
 
     Args:
         target: The full mail address.
@@ -701,7 +701,8 @@ def extract_name_from(target: str) -> str:
     example={"target": "example"},
 )
 def extract_address_from(target: str) -> str:
-    """Return the plain address in a full mail address. SAFE, a pure function of its text.
+    """Return the plain address in a full mail address. SAFE, only takes an address out of the given
+    text.
 
     Args:
         target: The full mail address.
@@ -848,7 +849,7 @@ def reply(
     example={"target": "outgoingMessages[0]"},
 )
 def send(target: Ref) -> bool:
-    """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be called back.
+    """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be taken back.
 
     Args:
         target: Which outgoing message.
@@ -871,7 +872,7 @@ def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY.
 
     Args:
-        with_: The account that is brought up to date, such as accounts 0 .
+        with_: The account to synchronize, such as accounts 0 .
     """
     return APP.call(synchronize, with_=with_)
 
@@ -923,7 +924,7 @@ def count_unread() -> int:
 )
 def send_message(message: Ref) -> bool:
     """Send an outgoing message that mail_make prepared, to its recipients. DANGEROUS, leaves the
-    machine and cannot be called back.
+    machine and cannot be taken back.
 
     Args:
         message: The outgoing message, a reference that mail_make returned.
@@ -2105,7 +2106,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
-        '"with_": {"type": "string", "description": "The account that is brought up to date, such as accounts[0]"}'
+        '"with_": {"type": "string", "description": "The account to synchronize, such as accounts[0]"}'
         '}, "required": ["with_"], "additionalProperties": false}',
     ),
     "count_messages": Schema(

@@ -1160,7 +1160,7 @@ def rate_track(track: Ref, *, rating: int) -> None:
 
     Args:
         track: Which track.
-        rating: From 0 to 100 a star is 20.
+        rating: From 0 to 100 each star counts 20.
     """
     return APP.call(rate_track, track=track, rating=rating)
 
@@ -1177,7 +1177,7 @@ def rate_track(track: Ref, *, rating: int) -> None:
     },
 )
 def now_playing() -> Any:
-    """Say what Music is doing playing or not, which track, where in it, how loud. SAFE.
+    """Say what Music is doing whether it plays, which track, at which position, how loud. SAFE.
 
     Returns:
         The value, or the properties by name.
@@ -1911,7 +1911,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "rate_track": Schema(
         '{"type": "object", "properties": {'
         '"track": {"type": "string", "description": "Which track, such as tracks[0]"}, '
-        '"rating": {"type": "integer", "description": "From 0 to 100; a star is 20"}'
+        '"rating": {"type": "integer", "description": "From 0 to 100; each star counts 20"}'
         '}, "required": ["track", "rating"], "additionalProperties": false}',
     ),
     "now_playing": Schema(

@@ -497,7 +497,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     example={"url": "https://example.com"},
 )
 def open_note_location(url: str) -> None:
-    """Open the note that a note URL names. SAFE, shows a note, takes note URLs only.
+    """Open the note that a note URL names. SAFE, only shows a note, and accepts only URLs of notes.
 
     Args:
         url: The URL of the note.
@@ -542,7 +542,7 @@ def show(target: Ref, *, separately: bool | None = None) -> Ref:
     example={"name": "example"},
 )
 def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) -> Ref:
-    """Make a note in Notes, in a folder or where Notes puts new ones. MODIFY.
+    """Make a note in Notes, in a folder or where Notes puts new notes. MODIFY.
 
     Args:
         name: The name of the new note.

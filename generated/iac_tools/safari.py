@@ -517,7 +517,8 @@ def add_reading_list_item(
     example={"script": "example"},
 )
 def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
-    """Run JavaScript in a page of Safari. DANGEROUS, code in pages where the user is logged in.
+    """Run JavaScript in a page of Safari. DANGEROUS, runs code in pages where the user is logged
+    in.
 
     Args:
         script: The JavaScript to run.
@@ -538,7 +539,7 @@ def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
     },
 )
 def email_contents(*, of: Ref | None = None) -> None:
-    """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be called
+    """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be taken
     back.
 
     Args:
@@ -558,7 +559,7 @@ def email_contents(*, of: Ref | None = None) -> None:
     example={"for_": "example"},
 )
 def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
-    """Search the web in a tab of Safari. MODIFY, asks another computer.
+    """Search the web in a tab of Safari. MODIFY, queries another computer.
 
     Args:
         in_: The tab to show results in, such as windows 0 .tabs 0 .

@@ -479,8 +479,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     example={"shortcut": "shortcuts[0]"},
 )
 def run(shortcut: Ref, *, with_input: Any = None) -> Any:
-    """Run a shortcut, with input or without. DANGEROUS, a shortcut may do anything, shell commands
-    included.
+    """Run a shortcut, with input or without. DANGEROUS, a shortcut can do anything, even run shell
+    commands.
 
     Args:
         shortcut: Which shortcut.
@@ -629,7 +629,7 @@ def list_with_input() -> ListOf[Mapping[str, Any]]:
     example={"shortcut": "shortcuts[0]"},
 )
 def read_shortcut(shortcut: Ref) -> Any:
-    """Return what is known of a shortcut. SAFE.
+    """Return the properties of a shortcut. SAFE.
 
     Args:
         shortcut: Which shortcut to read.
@@ -653,8 +653,8 @@ def read_shortcut(shortcut: Ref) -> Any:
     example={"shortcut": "shortcuts[0]", "text": "example"},
 )
 def run_with_text(shortcut: Ref, *, text: str) -> Any:
-    """Run a shortcut with some text as its input. DANGEROUS, a shortcut may do anything, shell
-    commands included.
+    """Run a shortcut with some text as its input. DANGEROUS, a shortcut can do anything, even run
+    shell commands.
 
     Args:
         shortcut: Which shortcut, such as shortcuts 0 .

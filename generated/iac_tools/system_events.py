@@ -793,7 +793,9 @@ def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref
     params={},
 )
 def abort_transaction() -> None:
-    """Drop the changes of the open transaction in System Events. MODIFY, groups or drops changes."""
+    """Drop the changes of the open transaction in System Events. MODIFY, groups or discards
+    changes.
+    """
     return APP.call(abort_transaction)
 
 
@@ -805,7 +807,7 @@ def abort_transaction() -> None:
     result="integer",
 )
 def begin_transaction() -> int:
-    """Begin a transaction in System Events. Returns its number. MODIFY, groups or drops changes.
+    """Begin a transaction in System Events. Returns its number. MODIFY, groups or discards changes.
 
     Returns:
         The answer, a whole number.
@@ -820,7 +822,7 @@ def begin_transaction() -> int:
     params={},
 )
 def end_transaction() -> None:
-    """End the open transaction in System Events. MODIFY, groups or drops changes."""
+    """End the open transaction in System Events. MODIFY, groups or discards changes."""
     return APP.call(end_transaction)
 
 
@@ -856,8 +858,7 @@ def connect(target: Ref) -> Ref:
     example={"target": "networkPreferences.services[0].configurations[0]"},
 )
 def disconnect(target: Ref) -> Ref:
-    """Disconnect a network service or configuration, such as a VPN. DANGEROUS, drops the network, a
-    VPN too.
+    """Disconnect a network service or configuration, such as a VPN. DANGEROUS.
 
     Args:
         target: Which configuration or service.
@@ -894,7 +895,7 @@ def start(target: Ref) -> None:
     example={"target": "screenSavers[0]"},
 )
 def stop(target: Ref) -> None:
-    """Stop the screen saver. DANGEROUS, shows an unattended screen.
+    """Stop the screen saver. DANGEROUS, ends the screen saver, which shows the screen.
 
     Args:
         target: Which screen saver, such as screenSavers 0 .
@@ -971,7 +972,7 @@ def sleep() -> None:
 )
 def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref | ListOf[Ref]:
     """Click a button, menu item or other control of an app. Returns what was clicked. DANGEROUS,
-    works the controls of any app.
+    operates the controls of any app.
 
     Args:
         target: Which UI element.
@@ -994,8 +995,7 @@ def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref 
     example={"target": 1},
 )
 def key_code(target: int | ListOf[int], *, using: Emds | ListOf[Emds] | None = None) -> None:
-    """Press keys by their codes, as on the keyboard, in the app that is in front. DANGEROUS, types
-    keys.
+    """Press keys, given by their codes, in the app that is in front. DANGEROUS, types keys.
 
     Args:
         target: Codes of the keys, such as 36 for return.
@@ -1033,8 +1033,8 @@ def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
     example={"target": "processes[0].actions[0]"},
 )
 def perform(target: Ref) -> Ref:
-    """Perform an action of a control of an app. Returns the action. DANGEROUS, works the controls
-    of any app.
+    """Perform an action of a control of an app. Returns the action. DANGEROUS, operates the
+    controls of any app.
 
     Args:
         target: Which action.
@@ -1055,7 +1055,8 @@ def perform(target: Ref) -> Ref:
     example={"target": "uiElements[0]"},
 )
 def select(target: Ref) -> Ref:
-    """Select a control of an app. Returns the control. MODIFY, selects in any app, which may act.
+    """Select a control of an app. Returns the control. MODIFY, selects something in an app, which
+    can trigger an action.
 
     Args:
         target: Which UI element.

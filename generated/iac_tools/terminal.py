@@ -496,7 +496,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     result="tab",
 )
 def do_script(command: str | None = None, *, in_: Any = None) -> Ref:
-    """Run a shell command in a window or tab of Terminal. DANGEROUS, it is the shell.
+    """Run a shell command in a window or tab of Terminal. DANGEROUS, can run any shell command.
 
     Args:
         command: The shell command to run.
@@ -551,7 +551,7 @@ def get_contents() -> str:
     bind={"target": "windows[0].selectedTab.busy"},
 )
 def is_busy() -> bool:
-    """Say whether a command runs in the front tab of Terminal. SAFE.
+    """Say whether a command is running in the front tab of Terminal. SAFE.
 
     Returns:
         The answer.
@@ -571,7 +571,7 @@ def is_busy() -> bool:
     example={"command": "example"},
 )
 def run_command(command: str) -> Ref:
-    """Run a shell command in a new window of Terminal. DANGEROUS, it is the shell.
+    """Run a shell command in a new window of Terminal. DANGEROUS, can run any shell command.
 
     Args:
         command: The shell command to run.
@@ -594,7 +594,7 @@ def run_command(command: str) -> Ref:
     example={"command": "example"},
 )
 def run_in_front(command: str) -> Ref:
-    """Run a shell command in the front window of Terminal. DANGEROUS, it is the shell.
+    """Run a shell command in the front window of Terminal. DANGEROUS, can run any shell command.
 
     Args:
         command: The shell command to run.
@@ -614,7 +614,7 @@ def run_in_front(command: str) -> Ref:
     bind={"target": "windows[0].selectedTab.history"},
 )
 def get_history() -> str:
-    """Return all the text of the front tab of Terminal, what scrolled away too. SAFE.
+    """Return all the text of the front tab of Terminal, including what scrolled away. SAFE.
 
     Returns:
         The answer.
@@ -631,7 +631,7 @@ def get_history() -> str:
     bind={"target": "windows[0].selectedTab.processes"},
 )
 def get_processes() -> ListOf[str]:
-    """Return the processes that run in the front tab of Terminal. SAFE.
+    """Return the processes that are running in the front tab of Terminal. SAFE.
 
     Returns:
         The answer.
