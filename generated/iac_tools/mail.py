@@ -278,13 +278,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Mail, all properties or those named. SAFE.
+    """Read objects of Mail all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
         properties: Properties to read.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
         The value, or the properties by name.
@@ -328,18 +328,18 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by, -name descending.
-        limit: The most rows, else all.
+        order: Properties to sort by - before a name reverses its order.
+        limit: The most rows all if left out.
         offset: Rows to skip.
-        cursor: From the last answer's note.
+        cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(
         list,
@@ -380,12 +380,12 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
@@ -418,12 +418,12 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: The place, else the app chooses.
-        timeout: Seconds it may take.
+        at: Where to make it the app chooses if left out.
+        timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(
         make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
@@ -450,7 +450,7 @@ def set(
     Args:
         target: Which object.
         properties: Values by property name.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -872,7 +872,7 @@ def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY.
 
     Args:
-        with_: The account to synchronize, such as accounts 0 .
+        with_: Which account to synchronize, such as accounts 0 .
     """
     return APP.call(synchronize, with_=with_)
 
@@ -889,7 +889,7 @@ def count_messages() -> int:
     """Count the messages of the inbox. SAFE.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count_messages)
 
@@ -958,7 +958,7 @@ def make_message(subject: str, *, content: str) -> Ref:
         content: The content of the new outgoing message.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(make_message, subject=subject, content=content)
 
@@ -986,7 +986,7 @@ def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
         limit: The most rows to return.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_unread, limit=limit)
 
@@ -1014,7 +1014,7 @@ def find_by_subject(subject: str) -> ListOf[Mapping[str, Any]]:
         subject: The subject to look for.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_by_subject, subject=subject)
 
@@ -1042,7 +1042,7 @@ def find_by_sender(sender: str) -> ListOf[Mapping[str, Any]]:
         sender: Part of the name or the address.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_by_sender, sender=sender)
 
@@ -1120,7 +1120,7 @@ def list_mailboxes() -> ListOf[Mapping[str, Any]]:
     """List the mailboxes on this Mac with the number of unread messages. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_mailboxes)
 
@@ -1137,7 +1137,7 @@ def list_accounts() -> ListOf[Mapping[str, Any]]:
     """List the mail accounts and their addresses. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_accounts)
 
@@ -1162,7 +1162,7 @@ def add_recipient(message: Ref, *, address: str) -> Ref:
         address: The address to add.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(add_recipient, message=message, address=address)
 
@@ -1191,7 +1191,7 @@ def recent_messages(limit: int) -> ListOf[Mapping[str, Any]]:
         limit: The most rows to return.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(recent_messages, limit=limit)
 
@@ -1220,7 +1220,7 @@ def messages_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
         day: A day, such as today, tomorrow or 2026-11-24.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(messages_of_day, day=day)
 
@@ -1242,7 +1242,7 @@ def list_flagged() -> ListOf[Mapping[str, Any]]:
     """List the flagged messages of the inbox. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_flagged)
 
@@ -1273,7 +1273,7 @@ def list_mailbox(mailbox: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
         limit: The most rows to return.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_mailbox, mailbox=mailbox, limit=limit)
 
@@ -1303,7 +1303,7 @@ def search_mailbox(mailbox: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
         text: Words of the subject.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(search_mailbox, mailbox=mailbox, text=text)
 
@@ -1389,7 +1389,7 @@ def list_attachments(message: Ref) -> ListOf[Mapping[str, Any]]:
         message: The message to look in.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_attachments, message=message)
 
@@ -1412,7 +1412,7 @@ def list_recipients(message: Ref) -> ListOf[Mapping[str, Any]]:
         message: The message to look in.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_recipients, message=message)
 
@@ -1429,7 +1429,7 @@ def list_drafts() -> ListOf[Mapping[str, Any]]:
     """List the messages that are being written. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_drafts)
 
@@ -1912,7 +1912,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         'inbox.messages[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
@@ -1920,15 +1920,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
-        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
@@ -1936,9 +1936,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1950,8 +1950,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
+        '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1963,7 +1963,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as inbox.messages[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -2106,7 +2106,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
-        '"with_": {"type": "string", "description": "The account to synchronize, such as accounts[0]"}'
+        '"with_": {"type": "string", "description": "Which account to synchronize, such as accounts[0]"}'
         '}, "required": ["with_"], "additionalProperties": false}',
     ),
     "count_messages": Schema(

@@ -504,7 +504,7 @@ class Application(Commands, Object):
         """Synchronize an IMAP account of Mail with its server. MODIFY.
 
         Args:
-            with_: The account to synchronize, such as accounts 0 .
+            with_: Which account to synchronize, such as accounts 0 .
         """
         self._command("synchronize", with_=with_)
 

@@ -300,7 +300,7 @@ CASES: Final = (
     Case(
         "missing-include",
         INCLUDE.format("Library/Leaves.sdef"),
-        "7: warning: suite Diary: /Library/Leaves.sdef is not at hand; its terms are missing."
+        "7: warning: suite Diary: /Library/Leaves.sdef was not found; its terms are missing."
         " The tools lack the commands, classes and types of that file.",
     ),
     Case(

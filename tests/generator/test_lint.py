@@ -147,8 +147,8 @@ def test_the_command_says_nothing_of_a_sound_dictionary(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["missing.sdef"], "missing.sdef does not exist; check the path"),
-        (["--rule", "shared-cod", "x.sdef"], "no rule is called shared-cod; nearest: shared-code"),
-        (["--rule", "%%%", "x.sdef"], "no rule is called %%%; there are shared-code"),
+        (["--rule", "shared-cod", "x.sdef"], "there is no rule shared-cod; nearest: shared-code"),
+        (["--rule", "%%%", "x.sdef"], "there is no rule %%%; the rules are shared-code"),
         ([], "Missing argument 'PATH...'"),
     ],
 )

@@ -51,7 +51,7 @@ def test_a_cycle_of_classes_is_an_error_of_one_of_them() -> None:
         '<class name="egg" code="eggg" inherits="hen"/>'
     )
     assert by_rule(items, "inheritance-cycle") == [
-        "app.sdef:7: error: class hen: inherits from itself; cut."
+        "app.sdef:7: error: class hen: inherits from itself, which is left out."
         " The class lacks what it should inherit. [inheritance-cycle]"
     ]
 
@@ -163,7 +163,7 @@ def test_diagnostics_without_a_rule_of_their_own_are_passed_on() -> None:
     assert lines == [
         "app.sdef:6: warning: command reread: is odd."
         " The tools may differ from the dictionary. [doubtful]",
-        "app.sdef:6: error: command reread: something is lost. IAC makes no tool from it. [left-out]",
+        "app.sdef:6: error: command reread: something is lost. No tool is made from it. [left-out]",
     ]
 
 
