@@ -141,13 +141,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Calendar, all properties or those named. SAFE.
+    """Read objects of Calendar all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
         properties: Properties to read.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
         The value, or the properties by name.
@@ -192,18 +192,18 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by, -name descending.
-        limit: The most rows, else all.
+        order: Properties to sort by - before a name reverses its order.
+        limit: The most rows all if left out.
         offset: Rows to skip.
-        cursor: From the last answer's note.
+        cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(
         list,
@@ -244,12 +244,12 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
@@ -282,12 +282,12 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: The place, else the app chooses.
-        timeout: Seconds it may take.
+        at: Where to make it the app chooses if left out.
+        timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(
         make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
@@ -314,7 +314,7 @@ def set(
     Args:
         target: Which object.
         properties: Values by property name.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -585,7 +585,7 @@ def list_calendars() -> ListOf[Mapping[str, Any]]:
     """List the calendars. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_calendars)
 
@@ -621,7 +621,7 @@ def list_events(calendar: Ref, *, start: DateOrText, end: DateOrText) -> ListOf[
         end: When it ends.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_events, calendar=calendar, start=start, end=end)
 
@@ -668,7 +668,7 @@ def make_event(
         location: The location of the new event.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(
         make_event, calendar=calendar, summary=summary, start=start, end=end, location=location
@@ -700,7 +700,7 @@ def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
         text: The words to look for.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_events, calendar=calendar, text=text)
 
@@ -801,7 +801,7 @@ def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
         event: The event to look in.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_guests, event=event)
 
@@ -830,7 +830,7 @@ def add_alert(event: Ref, *, minutes: int) -> Ref:
         minutes: Minutes from the start -15 is a quarter of an hour before.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(add_alert, event=event, minutes=minutes)
 
@@ -853,7 +853,7 @@ def make_calendar(name: str) -> Ref:
         name: The name of the new calendar.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(make_calendar, name=name)
 
@@ -901,7 +901,7 @@ def events_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
         day: A day, such as today, tomorrow or 2026-11-24.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(events_of_day, day=day)
 
@@ -929,10 +929,10 @@ def events_between(start: DateOrText, *, end: DateOrText) -> ListOf[Mapping[str,
 
     Args:
         start: The first day, such as today or 2026-11-24.
-        end: The last day, itself included.
+        end: The last day, which is included.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(events_between, start=start, end=end)
 
@@ -961,7 +961,7 @@ def search_events(text: str) -> ListOf[Mapping[str, Any]]:
         text: Words of the title.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(search_events, text=text)
 
@@ -1002,7 +1002,7 @@ def make_all_day_event(
         location: The location of the new event.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(
         make_all_day_event, calendar=calendar, summary=summary, day=day, location=location
@@ -1178,31 +1178,31 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         'calendars[0].events[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
-        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1213,8 +1213,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
+        '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1226,7 +1226,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as calendars[0].events[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -1395,7 +1395,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "events_between": Schema(
         '{"type": "object", "properties": {'
         '"start": {"type": "string", "format": "date-time", "description": "The first day, such as today or 2026-11-24"}, '
-        '"end": {"type": "string", "format": "date-time", "description": "The last day, itself included"}'
+        '"end": {"type": "string", "format": "date-time", "description": "The last day, which is included"}'
         '}, "required": ["start", "end"], "additionalProperties": false}',
     ),
     "search_events": Schema(

@@ -265,13 +265,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Finder, all properties or those named. SAFE.
+    """Read objects of Finder all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
         properties: Properties to read.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
         The value, or the properties by name.
@@ -316,18 +316,18 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by, -name descending.
-        limit: The most rows, else all.
+        order: Properties to sort by - before a name reverses its order.
+        limit: The most rows all if left out.
         offset: Rows to skip.
-        cursor: From the last answer's note.
+        cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(
         list,
@@ -368,12 +368,12 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
@@ -406,12 +406,12 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: The place, else the app chooses.
-        timeout: Seconds it may take.
+        at: Where to make it the app chooses if left out.
+        timeout: Seconds that the call may take.
         to: The file or folder that an alias leads to.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(make, element=element, properties=properties, at=at, timeout=timeout, to=to)
 
@@ -436,7 +436,7 @@ def set(
     Args:
         target: Which object.
         properties: Values by property name.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -721,8 +721,8 @@ def copy() -> None:
     example={"target": "folders[0]", "by": "folders[0]"},
 )
 def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
-    """Return Finder objects sorted by a property. SAFE, answers a sorted list and changes nothing,
-    the verb misleads.
+    """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing,
+    although the verb...
 
     Args:
         target: Which objects.
@@ -782,7 +782,7 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
     """Delete for good what lies in the trash of Finder. DANGEROUS, destroys for good.
 
     Args:
-        target: The trash left out, it is meant too.
+        target: The trash, also if left out.
         security: Whether to overwrite what is deleted.
     """
     return APP.call(empty, target=target, security=security)
@@ -840,8 +840,8 @@ def update(
     necessity: bool | None = None,
     registering_applications: bool | None = None,
 ) -> None:
-    """Refresh what Finder shows of files or folders. SAFE, only the display is read again from
-    disk, the verb misleads.
+    """Refresh what Finder shows of files or folders. SAFE, only reads the display again from disk,
+    although the verb...
 
     Args:
         target: The files or folders to refresh, such as folders 0 .
@@ -905,7 +905,7 @@ def list_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
         folder: Path of a folder, or a reference to one.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_folder, folder=folder)
 
@@ -947,7 +947,7 @@ def make_folder(name: str, *, at: Ref) -> Ref:
         at: Where to make it, a path or a reference.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(make_folder, name=name, at=at)
 
@@ -1067,14 +1067,14 @@ def copy_to(item: Ref, *, folder: Ref) -> Ref:
     example={"folder": "folders[0]", "text": "example"},
 )
 def find_in_folder(folder: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
-    """List what is in a folder and has some words in its name. SAFE.
+    """List the items of a folder whose name contains some words. SAFE.
 
     Args:
         folder: Path of a folder, or a reference to one.
         text: The words to look for.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_in_folder, folder=folder, text=text)
 
@@ -1091,7 +1091,7 @@ def list_disks() -> ListOf[Mapping[str, Any]]:
     """List the disks with capacity and free space. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_disks)
 
@@ -1108,7 +1108,7 @@ def count_trash() -> int:
     """Count what is in the trash. SAFE.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count_trash)
 
@@ -1139,7 +1139,7 @@ def newest_files(folder: Ref, *, limit: int | None = None) -> ListOf[Mapping[str
         limit: The most rows to return.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(newest_files, folder=folder, limit=limit)
 
@@ -1170,7 +1170,7 @@ def largest_files(folder: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
         limit: The most rows to return.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(largest_files, folder=folder, limit=limit)
 
@@ -1200,7 +1200,7 @@ def files_of_day(folder: Ref, *, day: DateOrText) -> ListOf[Mapping[str, Any]]:
         day: A day, such as today, tomorrow or 2026-11-24.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(files_of_day, folder=folder, day=day)
 
@@ -1223,7 +1223,7 @@ def list_folders(folder: Ref) -> ListOf[Mapping[str, Any]]:
         folder: Path of a folder, or a reference to one.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_folders, folder=folder)
 
@@ -1671,31 +1671,31 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
         'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
-        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
         'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1706,8 +1706,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
         'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
+        '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
         '"to": {"type": "string", "description": "The file or folder that an alias leads to"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1718,7 +1718,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as folders[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -1830,7 +1830,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "empty": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The trash; left out, it is meant too"}, '
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The trash, also if left out"}, '
         '"security": {"type": "boolean", "description": "Whether to overwrite what is deleted"}'
         '}, "additionalProperties": false}',
     ),

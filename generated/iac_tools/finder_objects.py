@@ -392,8 +392,8 @@ class Commands(Specifier):
         self._command("select", target=self)
 
     def sort(self, *, by: str) -> Any:
-        """Return Finder objects sorted by a property. SAFE, answers a sorted list and changes nothing,
-        the verb misleads.
+        """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing,
+        although the verb...
 
         Args:
             by: Which property to sort by.
@@ -434,8 +434,8 @@ class Commands(Specifier):
     def update(
         self, *, necessity: bool | None = None, registering_applications: bool | None = None
     ) -> None:
-        """Refresh what Finder shows of files or folders. SAFE, only the display is read again from
-        disk, the verb misleads.
+        """Refresh what Finder shows of files or folders. SAFE, only reads the display again from disk,
+        although the verb...
 
         Args:
             necessity: Whether to refresh only what changed.

@@ -168,7 +168,7 @@ class Commands(Specifier):
         self._command("view_source", target=self)
 
     def execute(self, *, javascript: str) -> Any:
-        """Run JavaScript in a tab of Chrome. DANGEROUS, code in pages where the user is logged in.
+        """Run JavaScript in a tab of Chrome. DANGEROUS, runs code in pages where the user is logged in.
 
         Args:
             javascript: The JavaScript to run.

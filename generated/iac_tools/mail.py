@@ -278,13 +278,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Mail, all properties or those named. SAFE.
+    """Read objects of Mail all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
         properties: Properties to read.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
         The value, or the properties by name.
@@ -328,18 +328,18 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by, -name descending.
-        limit: The most rows, else all.
+        order: Properties to sort by - before a name reverses its order.
+        limit: The most rows all if left out.
         offset: Rows to skip.
-        cursor: From the last answer's note.
+        cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(
         list,
@@ -380,12 +380,12 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
@@ -418,12 +418,12 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: The place, else the app chooses.
-        timeout: Seconds it may take.
+        at: Where to make it the app chooses if left out.
+        timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(
         make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
@@ -450,7 +450,7 @@ def set(
     Args:
         target: Which object.
         properties: Values by property name.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -659,8 +659,8 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     },
 )
 def check_for_new_mail(*, for_: Ref | None = None) -> None:
-    """Check for new mail now, in one account or all. SAFE, fetches what Mail fetches by itself a
-    little later.
+    """Check for new mail now, in one account or all. SAFE, only fetches what Mail would fetch by
+    itself a little later.
 
     Args:
         for_: The account to check, such as accounts 0 all if left out.
@@ -679,7 +679,7 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
     example={"target": "example"},
 )
 def extract_name_from(target: str) -> str:
-    """Return the name in a full mail address. SAFE, a pure function of its text.
+    """Return the name in a full mail address. SAFE, only takes a name out of the given text.
 
     Args:
         target: The full mail address.
@@ -701,7 +701,8 @@ def extract_name_from(target: str) -> str:
     example={"target": "example"},
 )
 def extract_address_from(target: str) -> str:
-    """Return the plain address in a full mail address. SAFE, a pure function of its text.
+    """Return the plain address in a full mail address. SAFE, only takes an address out of the given
+    text.
 
     Args:
         target: The full mail address.
@@ -848,7 +849,7 @@ def reply(
     example={"target": "outgoingMessages[0]"},
 )
 def send(target: Ref) -> bool:
-    """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be called back.
+    """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be taken back.
 
     Args:
         target: Which outgoing message.
@@ -871,7 +872,7 @@ def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY.
 
     Args:
-        with_: The account that is brought up to date, such as accounts 0 .
+        with_: Which account to synchronize, such as accounts 0 .
     """
     return APP.call(synchronize, with_=with_)
 
@@ -888,7 +889,7 @@ def count_messages() -> int:
     """Count the messages of the inbox. SAFE.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count_messages)
 
@@ -923,7 +924,7 @@ def count_unread() -> int:
 )
 def send_message(message: Ref) -> bool:
     """Send an outgoing message that mail_make prepared, to its recipients. DANGEROUS, leaves the
-    machine and cannot be called back.
+    machine and cannot be taken back.
 
     Args:
         message: The outgoing message, a reference that mail_make returned.
@@ -957,7 +958,7 @@ def make_message(subject: str, *, content: str) -> Ref:
         content: The content of the new outgoing message.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(make_message, subject=subject, content=content)
 
@@ -985,7 +986,7 @@ def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
         limit: The most rows to return.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_unread, limit=limit)
 
@@ -1013,7 +1014,7 @@ def find_by_subject(subject: str) -> ListOf[Mapping[str, Any]]:
         subject: The subject to look for.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_by_subject, subject=subject)
 
@@ -1041,7 +1042,7 @@ def find_by_sender(sender: str) -> ListOf[Mapping[str, Any]]:
         sender: Part of the name or the address.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_by_sender, sender=sender)
 
@@ -1119,7 +1120,7 @@ def list_mailboxes() -> ListOf[Mapping[str, Any]]:
     """List the mailboxes on this Mac with the number of unread messages. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_mailboxes)
 
@@ -1136,7 +1137,7 @@ def list_accounts() -> ListOf[Mapping[str, Any]]:
     """List the mail accounts and their addresses. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_accounts)
 
@@ -1161,7 +1162,7 @@ def add_recipient(message: Ref, *, address: str) -> Ref:
         address: The address to add.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(add_recipient, message=message, address=address)
 
@@ -1190,7 +1191,7 @@ def recent_messages(limit: int) -> ListOf[Mapping[str, Any]]:
         limit: The most rows to return.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(recent_messages, limit=limit)
 
@@ -1219,7 +1220,7 @@ def messages_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
         day: A day, such as today, tomorrow or 2026-11-24.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(messages_of_day, day=day)
 
@@ -1241,7 +1242,7 @@ def list_flagged() -> ListOf[Mapping[str, Any]]:
     """List the flagged messages of the inbox. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_flagged)
 
@@ -1272,7 +1273,7 @@ def list_mailbox(mailbox: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
         limit: The most rows to return.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_mailbox, mailbox=mailbox, limit=limit)
 
@@ -1302,7 +1303,7 @@ def search_mailbox(mailbox: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
         text: Words of the subject.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(search_mailbox, mailbox=mailbox, text=text)
 
@@ -1388,7 +1389,7 @@ def list_attachments(message: Ref) -> ListOf[Mapping[str, Any]]:
         message: The message to look in.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_attachments, message=message)
 
@@ -1411,7 +1412,7 @@ def list_recipients(message: Ref) -> ListOf[Mapping[str, Any]]:
         message: The message to look in.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_recipients, message=message)
 
@@ -1428,7 +1429,7 @@ def list_drafts() -> ListOf[Mapping[str, Any]]:
     """List the messages that are being written. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_drafts)
 
@@ -1911,7 +1912,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         'inbox.messages[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
@@ -1919,15 +1920,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
-        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
@@ -1935,9 +1936,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1949,8 +1950,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
         'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
+        '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1962,7 +1963,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as inbox.messages[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -2105,7 +2106,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
-        '"with_": {"type": "string", "description": "The account that is brought up to date, such as accounts[0]"}'
+        '"with_": {"type": "string", "description": "Which account to synchronize, such as accounts[0]"}'
         '}, "required": ["with_"], "additionalProperties": false}',
     ),
     "count_messages": Schema(

@@ -445,8 +445,8 @@ class Application(Commands, Object):
         self._command("quit", saving=saving)
 
     def check_for_new_mail(self, *, for_: Account | None = None) -> None:
-        """Check for new mail now, in one account or all. SAFE, fetches what Mail fetches by itself a
-        little later.
+        """Check for new mail now, in one account or all. SAFE, only fetches what Mail would fetch by
+        itself a little later.
 
         Args:
             for_: The account to check, such as accounts 0 all if left out.
@@ -454,7 +454,7 @@ class Application(Commands, Object):
         self._command("check_for_new_mail", for_=for_)
 
     def extract_name_from(self, target: str) -> str:
-        """Return the name in a full mail address. SAFE, a pure function of its text.
+        """Return the name in a full mail address. SAFE, only takes a name out of the given text.
 
         Args:
             target: The full mail address.
@@ -465,7 +465,8 @@ class Application(Commands, Object):
         return self._command("extract_name_from", target=target)
 
     def extract_address_from(self, target: str) -> str:
-        """Return the plain address in a full mail address. SAFE, a pure function of its text.
+        """Return the plain address in a full mail address. SAFE, only takes an address out of the given
+        text.
 
         Args:
             target: The full mail address.
@@ -503,7 +504,7 @@ class Application(Commands, Object):
         """Synchronize an IMAP account of Mail with its server. MODIFY.
 
         Args:
-            with_: The account that is brought up to date, such as accounts 0 .
+            with_: Which account to synchronize, such as accounts 0 .
         """
         self._command("synchronize", with_=with_)
 
@@ -746,7 +747,7 @@ class OutgoingMessage(Commands, Object):
     to_recipients: Elements[ToRecipients] = Elements("toRecipients", "to recipient")
 
     def send(self) -> bool:
-        """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be called back.
+        """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be taken back.
 
         Returns:
             The answer, true or false.

@@ -276,13 +276,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Music, all properties or those named. SAFE.
+    """Read objects of Music all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
         properties: Properties to read.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
         The value, or the properties by name.
@@ -326,18 +326,18 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by, -name descending.
-        limit: The most rows, else all.
+        order: Properties to sort by - before a name reverses its order.
+        limit: The most rows all if left out.
         offset: Rows to skip.
-        cursor: From the last answer's note.
+        cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(
         list,
@@ -378,12 +378,12 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
@@ -413,11 +413,11 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: The place, else the app chooses.
-        timeout: Seconds it may take.
+        at: Where to make it the app chooses if left out.
+        timeout: Seconds that the call may take.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(make, element=element, properties=properties, at=at, timeout=timeout)
 
@@ -442,7 +442,7 @@ def set(
     Args:
         target: Which object.
         properties: Values by property name.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -1005,7 +1005,7 @@ def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
         text: The words to look for.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_tracks, text=text)
 
@@ -1032,7 +1032,7 @@ def find_by_artist(artist: str) -> ListOf[Mapping[str, Any]]:
         artist: Part of the artist's name.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_by_artist, artist=artist)
 
@@ -1049,7 +1049,7 @@ def list_playlists() -> ListOf[Mapping[str, Any]]:
     """List the playlists. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_playlists)
 
@@ -1072,7 +1072,7 @@ def list_tracks(playlist: Ref) -> ListOf[Mapping[str, Any]]:
         playlist: The playlist to look in.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_tracks, playlist=playlist)
 
@@ -1095,7 +1095,7 @@ def make_playlist(name: str) -> Ref:
         name: The name of the new playlist.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(make_playlist, name=name)
 
@@ -1160,7 +1160,7 @@ def rate_track(track: Ref, *, rating: int) -> None:
 
     Args:
         track: Which track.
-        rating: From 0 to 100 a star is 20.
+        rating: From 0 to 100 each star counts 20.
     """
     return APP.call(rate_track, track=track, rating=rating)
 
@@ -1177,7 +1177,7 @@ def rate_track(track: Ref, *, rating: int) -> None:
     },
 )
 def now_playing() -> Any:
-    """Say what Music is doing playing or not, which track, where in it, how loud. SAFE.
+    """Say what Music is doing whether it plays, which track, at which position, how loud. SAFE.
 
     Returns:
         The value, or the properties by name.
@@ -1226,7 +1226,7 @@ def find_by_album(album: str) -> ListOf[Mapping[str, Any]]:
         album: The album to look for.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_by_album, album=album)
 
@@ -1249,7 +1249,7 @@ def find_playlist(text: str) -> ListOf[Mapping[str, Any]]:
         text: Words of the name.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_playlist, text=text)
 
@@ -1633,7 +1633,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as playlists[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
@@ -1641,15 +1641,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
         '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
-        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
@@ -1657,9 +1657,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
         '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1671,8 +1671,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
         '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1682,7 +1682,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as playlists[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "print": Schema(
@@ -1911,7 +1911,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "rate_track": Schema(
         '{"type": "object", "properties": {'
         '"track": {"type": "string", "description": "Which track, such as tracks[0]"}, '
-        '"rating": {"type": "integer", "description": "From 0 to 100; a star is 20"}'
+        '"rating": {"type": "integer", "description": "From 0 to 100; each star counts 20"}'
         '}, "required": ["track", "rating"], "additionalProperties": false}',
     ),
     "now_playing": Schema(

@@ -115,13 +115,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Notes, all properties or those named. SAFE.
+    """Read objects of Notes all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
         properties: Properties to read.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
         The value, or the properties by name.
@@ -165,18 +165,18 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by, -name descending.
-        limit: The most rows, else all.
+        order: Properties to sort by - before a name reverses its order.
+        limit: The most rows all if left out.
         offset: Rows to skip.
-        cursor: From the last answer's note.
+        cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(
         list,
@@ -217,12 +217,12 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
@@ -255,12 +255,12 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: The place, else the app chooses.
-        timeout: Seconds it may take.
+        at: Where to make it the app chooses if left out.
+        timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(
         make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
@@ -287,7 +287,7 @@ def set(
     Args:
         target: Which object.
         properties: Values by property name.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -497,7 +497,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     example={"url": "https://example.com"},
 )
 def open_note_location(url: str) -> None:
-    """Open the note that a note URL names. SAFE, shows a note, takes note URLs only.
+    """Open the note that a note URL names. SAFE, only shows a note, and accepts only URLs of notes.
 
     Args:
         url: The URL of the note.
@@ -542,7 +542,7 @@ def show(target: Ref, *, separately: bool | None = None) -> Ref:
     example={"name": "example"},
 )
 def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) -> Ref:
-    """Make a note in Notes, in a folder or where Notes puts new ones. MODIFY.
+    """Make a note in Notes, in a folder or where Notes puts new notes. MODIFY.
 
     Args:
         name: The name of the new note.
@@ -550,7 +550,7 @@ def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) 
         folder: The folder to put it in.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(make_note, name=name, body=body, folder=folder)
 
@@ -572,7 +572,7 @@ def list_notes(*, folder: Ref | None = None) -> ListOf[Mapping[str, Any]]:
         folder: The folder to look in.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_notes, folder=folder)
 
@@ -599,7 +599,7 @@ def find_notes(text: str) -> ListOf[Mapping[str, Any]]:
         text: The words to look for.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_notes, text=text)
 
@@ -639,7 +639,7 @@ def list_folders() -> ListOf[Mapping[str, Any]]:
     """List the folders of Notes. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_folders)
 
@@ -662,7 +662,7 @@ def make_folder(name: str) -> Ref:
         name: The name of the new folder.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(make_folder, name=name)
 
@@ -710,7 +710,7 @@ def recent_notes(since: DateOrText) -> ListOf[Mapping[str, Any]]:
         since: The start of the time.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(recent_notes, since=since)
 
@@ -753,7 +753,7 @@ def count_notes(*, folder: Ref | None = None) -> int:
         folder: The folder to look in.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count_notes, folder=folder)
 
@@ -780,7 +780,7 @@ def find_by_name(name: str) -> ListOf[Mapping[str, Any]]:
         name: Words of the name.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(find_by_name, name=name)
 
@@ -808,7 +808,7 @@ def newest_notes(limit: int) -> ListOf[Mapping[str, Any]]:
         limit: The most rows to return.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(newest_notes, limit=limit)
 
@@ -835,7 +835,7 @@ def notes_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
         day: A day, such as today, tomorrow or 2026-11-24.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(notes_of_day, day=day)
 
@@ -980,29 +980,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as notes[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
-        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -1012,8 +1012,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
+        '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -1025,7 +1025,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as notes[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(

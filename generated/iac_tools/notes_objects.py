@@ -194,7 +194,7 @@ class Application(Commands, Object):
         self._command("quit", saving=saving)
 
     def open_note_location(self, url: str) -> None:
-        """Open the note that a note URL names. SAFE, shows a note, takes note URLs only.
+        """Open the note that a note URL names. SAFE, only shows a note, and accepts only URLs of notes.
 
         Args:
             url: The URL of the note.

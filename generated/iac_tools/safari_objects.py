@@ -193,7 +193,8 @@ class Application(Commands, Object):
         )
 
     def do_javascript(self, script: str, *, in_: Document | Tab | None = None) -> Any:
-        """Run JavaScript in a page of Safari. DANGEROUS, code in pages where the user is logged in.
+        """Run JavaScript in a page of Safari. DANGEROUS, runs code in pages where the user is logged
+        in.
 
         Args:
             script: The JavaScript to run.
@@ -205,7 +206,7 @@ class Application(Commands, Object):
         return self._answer("do_javascript", script=script, in_=in_)
 
     def email_contents(self, *, of: Tab | Document | None = None) -> None:
-        """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be called
+        """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be taken
         back.
 
         Args:
@@ -214,7 +215,7 @@ class Application(Commands, Object):
         self._command("email_contents", of=of)
 
     def search_the_web(self, *, in_: Document | Tab | None = None, for_: str) -> None:
-        """Search the web in a tab of Safari. MODIFY, asks another computer.
+        """Search the web in a tab of Safari. MODIFY, queries another computer.
 
         Args:
             in_: The tab to show results in, such as windows 0 .tabs 0 .

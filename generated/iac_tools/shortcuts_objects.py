@@ -268,8 +268,8 @@ class Shortcut(Commands, Object):
     action_count: Prop[int] = Prop("actionCount")
 
     def run(self, *, with_input: Any = None) -> Any:
-        """Run a shortcut, with input or without. DANGEROUS, a shortcut may do anything, shell commands
-        included.
+        """Run a shortcut, with input or without. DANGEROUS, a shortcut can do anything, even run shell
+        commands.
 
         Args:
             with_input: What the shortcut gets as its input.

@@ -173,7 +173,7 @@ def choose_color(*, default_color: ListOf[float] | None = None) -> ListOf[float]
     """Let the user choose a color. SAFE, lets the user pick.
 
     Args:
-        default_color: The color chosen at first, red, green and blue, each 0 to 1.
+        default_color: The color at first red, green and blue, each 0 to 1.
 
     Returns:
         The answer, a colour.
@@ -352,7 +352,7 @@ def choose_from_list(
         target: What to choose from.
         with_title: The title to show.
         with_prompt: The prompt to show.
-        default_items: The items selected at first.
+        default_items: The items that are selected at first.
         ok_button_name: The label of the OK button.
         cancel_button_name: The label of the cancel button.
         multiple_selections_allowed: Whether multiple selections are allowed.
@@ -527,7 +527,7 @@ def display_dialog(
 
     Args:
         target: The text of the dialog.
-        default_answer: What stands in the field no field if left out.
+        default_answer: The text in the field at first no field if left out.
         hidden_answer: Whether to hide the answer.
         buttons: The buttons to show.
         default_button: The button that return presses.
@@ -571,7 +571,7 @@ def display_notification(
     subtitle: str | None = None,
     sound_name: str | None = None,
 ) -> None:
-    """Show a notification. SAFE, visible to the user only and gone by itself.
+    """Show a notification. SAFE, only the user sees a notification, and it disappears by itself.
 
     Args:
         text: The text of the notification.
@@ -622,18 +622,18 @@ def say(
     waiting_until_completion: bool | None = None,
     saving_to: Any = None,
 ) -> None:
-    """Speak some text. SAFE, heard by the user only, nothing is kept.
+    """Speak some text. SAFE, only the user hears the words, and nothing is kept.
 
     Args:
         text: The words to speak.
-        displaying: The text to show meanwhile.
+        displaying: The text to show while it is spoken.
         using: The voice to speak with.
         speaking_rate: Words spoken in a minute.
         pitch: The pitch of the voice, 0 to 127.
         modulation: How far the pitch varies, 0 to 127.
         volume: The volume of the voice, 0 to 1.
         stopping_current_speech: Whether to stop what is being spoken.
-        waiting_until_completion: Whether to wait for its end.
+        waiting_until_completion: Whether to wait until the speech ends.
         saving_to: The sound file to write instead of speaking.
     """
     return APP.call(
@@ -663,7 +663,7 @@ def say(
     example={"target": "~/Documents/example.txt"},
 )
 def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
-    """Return what is known of a file or folder. SAFE.
+    """Return facts about a file or folder size, dates, kind. SAFE.
 
     Args:
         target: The file or folder, absolute path or .
@@ -737,7 +737,8 @@ def mount_volume(
     as_user_name: str | None = None,
     with_password: str | None = None,
 ) -> str:
-    """Mount a volume of a file server. Returns its place. DANGEROUS, connects to another computer.
+    """Mount a volume of a file server. Returns its location. DANGEROUS, connects to another
+    computer.
 
     Args:
         target: The name or URL of the volume.
@@ -784,8 +785,8 @@ def path_to(
     Args:
         target: The folder or app, such as desktop.
         as_: Whether to answer text or a file.
-        from_: The user or system that has it.
-        folder_creation: Whether to make it where it is missing.
+        from_: The user or system that has the folder.
+        folder_creation: Whether to make the folder if it is missing.
 
     Returns:
         The answer, text or a file.
@@ -904,7 +905,7 @@ def localized_string(
     example={"of": "example", "in_": "example"},
 )
 def offset(*, of: str, in_: str) -> int:
-    """Return the position of a text in another one, 0 for nowhere. SAFE.
+    """Return the position of a text in another text, or 0 if it is not in it. SAFE.
 
     Args:
         of: The text to look for.
@@ -991,7 +992,7 @@ def clipboard_info(*, for_: str | None = None) -> ListOf[ListOf[Any]]:
     """Return the types and sizes of what is on the clipboard. SAFE.
 
     Args:
-        for_: The only kind to look for.
+        for_: The kind to look for all kinds if left out.
 
     Returns:
         The answer, values.
@@ -1079,8 +1080,8 @@ def read(
         to: The byte to stop at.
         before: The character to stop before.
         until: The character to stop after.
-        using_delimiter: The text that parts it.
-        using_delimiters: The texts that part it.
+        using_delimiter: The text that divides the file into parts.
+        using_delimiters: The texts that divide the file into parts.
         as_: The kind of data to read.
 
     Returns:
@@ -1255,7 +1256,7 @@ def run_script(
     result="list of text",
 )
 def scripting_components() -> ListOf[str]:
-    """Return the names of the scripting languages at hand. SAFE.
+    """Return the names of the scripting languages on this Mac. SAFE.
 
     Returns:
         The answer, texts.
@@ -1309,7 +1310,7 @@ def do_shell_script(
     with_prompt: str | None = None,
     altering_line_endings: bool | None = None,
 ) -> str:
-    """Run a shell command and return what it printed. DANGEROUS, it is the shell.
+    """Run a shell command and return what it printed. DANGEROUS, can run any shell command.
 
     Args:
         command: The shell command to run.
@@ -1318,7 +1319,7 @@ def do_shell_script(
         user_name: The user to act as.
         password: The password to give.
         with_prompt: The prompt to show.
-        altering_line_endings: Whether to turn line ends into those of a Mac.
+        altering_line_endings: Whether to change line endings to those of a Mac.
 
     Returns:
         The answer, text.
@@ -1343,7 +1344,7 @@ def do_shell_script(
     result="volume settings",
 )
 def get_volume_settings() -> Mapping[str, Any]:
-    """Return the sound volumes. SAFE, reads only.
+    """Return the sound volumes. SAFE, only reads.
 
     Returns:
         The answer, volume settings.
@@ -1376,7 +1377,7 @@ def random_number(
         target: The most it may be.
         from_: The least it may be.
         to: The most it may be.
-        with_seed: A number that makes it repeatable.
+        with_seed: A number the same one gives the same result.
 
     Returns:
         The answer, a number.
@@ -1395,7 +1396,7 @@ def random_number(
     example={"target": 1.5},
 )
 def round(target: float, *, rounding: Olie | None = None) -> int:
-    """Round a number to a whole one. SAFE.
+    """Round a number to a whole number. SAFE.
 
     Args:
         target: What to round.
@@ -1512,8 +1513,7 @@ def time_to_gmt() -> int:
     },
 )
 def open_location(target: str | None = None, *, error_reporting: bool | None = None) -> None:
-    """Open a URL with the app that is set for it. DANGEROUS, opens a URL of any scheme with any
-    app.
+    """Open a URL with its default app. DANGEROUS, opens a URL of any scheme with any app.
 
     Args:
         target: Which URL to open.
@@ -1534,7 +1534,8 @@ def open_location(target: str | None = None, *, error_reporting: bool | None = N
     example={"text": "example"},
 )
 def notify(text: str, *, title: str | None = None) -> None:
-    """Show a notification with a title. SAFE, visible to the user only and gone by itself.
+    """Show a notification with a title. SAFE, only the user sees a notification, and it disappears
+    by itself.
 
     Args:
         text: The text to show.
@@ -1555,7 +1556,8 @@ def notify(text: str, *, title: str | None = None) -> None:
     example={"command": "example"},
 )
 def run_shell_command(command: str) -> str:
-    """Run a shell command as you, without administrator rights. DANGEROUS, it is the shell.
+    """Run a shell command as you, without administrator rights. DANGEROUS, can run any shell
+    command.
 
     Args:
         command: The shell command to run.
@@ -1619,7 +1621,7 @@ def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
 
     Args:
         question: The question to ask.
-        default: What stands in the field at first may be empty.
+        default: The text in the field at first may be empty.
 
     Returns:
         The answer, a dialog reply.
@@ -1704,7 +1706,7 @@ def unmute() -> None:
     example={"url": "https://example.com"},
 )
 def open_url(url: str) -> None:
-    """Open a URL in the app that is set for it. DANGEROUS, opens a URL of any scheme with any app.
+    """Open a URL in its default app. DANGEROUS, opens a URL of any scheme with any app.
 
     Args:
         url: Which URL to open.
@@ -1987,8 +1989,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "choose_color": Schema(
         '{"type": "object", "properties": {'
-        '"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "The color chosen at first, red, green '
-        'and blue, each 0 to 1"}'
+        '"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "The color at first: red, green and '
+        'blue, each 0 to 1"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}'
@@ -2034,7 +2036,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "What to choose from"}, '
         '"with_title": {"type": "string", "description": "The title to show"}, '
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
-        '"default_items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "The items selected at first"}, '
+        '"default_items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "description": "The items that are selected at '
+        'first"}, '
         '"ok_button_name": {"type": "string", "description": "The label of the OK button"}, '
         '"cancel_button_name": {"type": "string", "description": "The label of the cancel button"}, '
         '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
@@ -2082,7 +2085,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "display_dialog": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The text of the dialog"}, '
-        '"default_answer": {"type": "string", "description": "What stands in the field; no field if left out"}, '
+        '"default_answer": {"type": "string", "description": "The text in the field at first; no field if left out"}, '
         '"hidden_answer": {"type": "boolean", "default": false, "description": "Whether to hide the answer"}, '
         '"buttons": {"type": "array", "items": {"type": "string"}, "description": "The buttons to show"}, '
         '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
@@ -2107,14 +2110,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "say": Schema(
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "The words to speak"}, '
-        '"displaying": {"type": "string", "description": "The text to show meanwhile"}, '
+        '"displaying": {"type": "string", "description": "The text to show while it is spoken"}, '
         '"using": {"type": "string", "description": "The voice to speak with"}, '
         '"speaking_rate": {"type": "number", "description": "Words spoken in a minute"}, '
         '"pitch": {"type": "number", "description": "The pitch of the voice, 0 to 127"}, '
         '"modulation": {"type": "number", "description": "How far the pitch varies, 0 to 127"}, '
         '"volume": {"type": "number", "description": "The volume of the voice, 0 to 1"}, '
         '"stopping_current_speech": {"type": "boolean", "default": false, "description": "Whether to stop what is being spoken"}, '
-        '"waiting_until_completion": {"type": "boolean", "default": true, "description": "Whether to wait for its end"}, '
+        '"waiting_until_completion": {"type": "boolean", "default": true, "description": "Whether to wait until the speech ends"}, '
         '"saving_to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The sound file to write instead of speaking"}'
         '}, "required": ["text"], "additionalProperties": false}',
@@ -2162,8 +2165,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"object"}], "description": "The folder or app, such as desktop"}, '
         '"as_": {"type": "string", "description": "Whether to answer text or a file"}, '
         '"from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"], "description": "The user '
-        'or system that has it"}, '
-        '"folder_creation": {"type": "boolean", "default": true, "description": "Whether to make it where it is missing"}'
+        'or system that has the folder"}, '
+        '"folder_creation": {"type": "boolean", "default": true, "description": "Whether to make the folder if it is missing"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2236,7 +2239,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "clipboard_info": Schema(
         '{"type": "object", "properties": {'
-        '"for_": {"type": "string", "description": "The only kind to look for"}'
+        '"for_": {"type": "string", "description": "The kind to look for; all kinds if left out"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": '
@@ -2267,8 +2270,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"to": {"type": "integer", "description": "The byte to stop at"}, '
         '"before": {"type": "string", "description": "The character to stop before"}, '
         '"until": {"type": "string", "description": "The character to stop after"}, '
-        '"using_delimiter": {"type": "string", "description": "The text that parts it"}, '
-        '"using_delimiters": {"type": "array", "items": {"type": "string"}, "description": "The texts that part it"}, '
+        '"using_delimiter": {"type": "string", "description": "The text that divides the file into parts"}, '
+        '"using_delimiters": {"type": "array", "items": {"type": "string"}, "description": "The texts that divide the file into parts"}, '
         '"as_": {"type": "string", "description": "The kind of data to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -2343,7 +2346,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"user_name": {"type": "string", "description": "The user to act as"}, '
         '"password": {"type": "string", "description": "The password to give"}, '
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
-        '"altering_line_endings": {"type": "boolean", "default": true, "description": "Whether to turn line ends into those of a Mac"}'
+        '"altering_line_endings": {"type": "boolean", "default": true, "description": "Whether to change line endings to those of a Mac"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2362,7 +2365,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"type": "number", "description": "The most it may be"}, '
         '"from_": {"type": "number", "default": 0, "description": "The least it may be"}, '
         '"to": {"type": "number", "default": 1, "description": "The most it may be"}, '
-        '"with_seed": {"type": "integer", "description": "A number that makes it repeatable"}'
+        '"with_seed": {"type": "integer", "description": "A number; the same one gives the same result"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "number"}'
@@ -2439,7 +2442,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "ask_text": Schema(
         '{"type": "object", "properties": {'
         '"question": {"type": "string", "description": "The question to ask"}, '
-        '"default": {"type": "string", "description": "What stands in the field at first; may be empty"}'
+        '"default": {"type": "string", "description": "The text in the field at first; may be empty"}'
         '}, "required": ["question", "default"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '

@@ -168,7 +168,7 @@ class Application(Object):
         """Let the user choose a color. SAFE, lets the user pick.
 
         Args:
-            default_color: The color chosen at first, red, green and blue, each 0 to 1.
+            default_color: The color at first red, green and blue, each 0 to 1.
 
         Returns:
             The answer, a colour.
@@ -280,7 +280,7 @@ class Application(Object):
             target: What to choose from.
             with_title: The title to show.
             with_prompt: The prompt to show.
-            default_items: The items selected at first.
+            default_items: The items that are selected at first.
             ok_button_name: The label of the OK button.
             cancel_button_name: The label of the cancel button.
             multiple_selections_allowed: Whether multiple selections are allowed.
@@ -393,7 +393,7 @@ class Application(Object):
 
         Args:
             target: The text of the dialog.
-            default_answer: What stands in the field no field if left out.
+            default_answer: The text in the field at first no field if left out.
             hidden_answer: Whether to hide the answer.
             buttons: The buttons to show.
             default_button: The button that return presses.
@@ -426,7 +426,7 @@ class Application(Object):
         subtitle: str | None = None,
         sound_name: str | None = None,
     ) -> None:
-        """Show a notification. SAFE, visible to the user only and gone by itself.
+        """Show a notification. SAFE, only the user sees a notification, and it disappears by itself.
 
         Args:
             text: The text of the notification.
@@ -456,18 +456,18 @@ class Application(Object):
         waiting_until_completion: bool | None = None,
         saving_to: Any = None,
     ) -> None:
-        """Speak some text. SAFE, heard by the user only, nothing is kept.
+        """Speak some text. SAFE, only the user hears the words, and nothing is kept.
 
         Args:
             text: The words to speak.
-            displaying: The text to show meanwhile.
+            displaying: The text to show while it is spoken.
             using: The voice to speak with.
             speaking_rate: Words spoken in a minute.
             pitch: The pitch of the voice, 0 to 127.
             modulation: How far the pitch varies, 0 to 127.
             volume: The volume of the voice, 0 to 1.
             stopping_current_speech: Whether to stop what is being spoken.
-            waiting_until_completion: Whether to wait for its end.
+            waiting_until_completion: Whether to wait until the speech ends.
             saving_to: The sound file to write instead of speaking.
         """
         self._command(
@@ -485,7 +485,7 @@ class Application(Object):
         )
 
     def info_for(self, target: Path, *, size: bool | None = None) -> FileInformation:
-        """Return what is known of a file or folder. SAFE.
+        """Return facts about a file or folder size, dates, kind. SAFE.
 
         Args:
             target: The file or folder, absolute path or .
@@ -525,7 +525,8 @@ class Application(Object):
         as_user_name: str | None = None,
         with_password: str | None = None,
     ) -> Path:
-        """Mount a volume of a file server. Returns its place. DANGEROUS, connects to another computer.
+        """Mount a volume of a file server. Returns its location. DANGEROUS, connects to another
+        computer.
 
         Args:
             target: The name or URL of the volume.
@@ -559,8 +560,8 @@ class Application(Object):
         Args:
             target: The folder or app, such as desktop.
             as_: Whether to answer text or a file.
-            from_: The user or system that has it.
-            folder_creation: Whether to make it where it is missing.
+            from_: The user or system that has the folder.
+            folder_creation: Whether to make the folder if it is missing.
 
         Returns:
             The answer, text or a file.
@@ -626,7 +627,7 @@ class Application(Object):
         )
 
     def offset(self, *, of: str, in_: str) -> int:
-        """Return the position of a text in another one, 0 for nowhere. SAFE.
+        """Return the position of a text in another text, or 0 if it is not in it. SAFE.
 
         Args:
             of: The text to look for.
@@ -672,7 +673,7 @@ class Application(Object):
         """Return the types and sizes of what is on the clipboard. SAFE.
 
         Args:
-            for_: The only kind to look for.
+            for_: The kind to look for all kinds if left out.
 
         Returns:
             The answer, values.
@@ -721,8 +722,8 @@ class Application(Object):
             to: The byte to stop at.
             before: The character to stop before.
             until: The character to stop after.
-            using_delimiter: The text that parts it.
-            using_delimiters: The texts that part it.
+            using_delimiter: The text that divides the file into parts.
+            using_delimiters: The texts that divide the file into parts.
             as_: The kind of data to read.
 
         Returns:
@@ -820,7 +821,7 @@ class Application(Object):
         return self._answer("run_script", target=target, with_parameters=with_parameters, in_=in_)
 
     def scripting_components(self) -> ListOf[str]:
-        """Return the names of the scripting languages at hand. SAFE.
+        """Return the names of the scripting languages on this Mac. SAFE.
 
         Returns:
             The answer, texts.
@@ -846,7 +847,7 @@ class Application(Object):
         with_prompt: str | None = None,
         altering_line_endings: bool | None = None,
     ) -> str:
-        """Run a shell command and return what it printed. DANGEROUS, it is the shell.
+        """Run a shell command and return what it printed. DANGEROUS, can run any shell command.
 
         Args:
             command: The shell command to run.
@@ -855,7 +856,7 @@ class Application(Object):
             user_name: The user to act as.
             password: The password to give.
             with_prompt: The prompt to show.
-            altering_line_endings: Whether to turn line ends into those of a Mac.
+            altering_line_endings: Whether to change line endings to those of a Mac.
 
         Returns:
             The answer, text.
@@ -872,7 +873,7 @@ class Application(Object):
         )
 
     def get_volume_settings(self) -> VolumeSettings:
-        """Return the sound volumes. SAFE, reads only.
+        """Return the sound volumes. SAFE, only reads.
 
         Returns:
             The answer, volume settings.
@@ -893,7 +894,7 @@ class Application(Object):
             target: The most it may be.
             from_: The least it may be.
             to: The most it may be.
-            with_seed: A number that makes it repeatable.
+            with_seed: A number the same one gives the same result.
 
         Returns:
             The answer, a number.
@@ -903,7 +904,7 @@ class Application(Object):
         )
 
     def round(self, target: float, *, rounding: Olie | None = None) -> int:
-        """Round a number to a whole one. SAFE.
+        """Round a number to a whole number. SAFE.
 
         Args:
             target: What to round.
@@ -973,8 +974,7 @@ class Application(Object):
     def open_location(
         self, target: str | None = None, *, error_reporting: bool | None = None
     ) -> None:
-        """Open a URL with the app that is set for it. DANGEROUS, opens a URL of any scheme with any
-        app.
+        """Open a URL with its default app. DANGEROUS, opens a URL of any scheme with any app.
 
         Args:
             target: Which URL to open.

@@ -407,13 +407,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of System Events, all properties or those named. SAFE.
+    """Read objects of System Events all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
         properties: Properties to read.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
         The value, or the properties by name.
@@ -458,18 +458,18 @@ def list(
 
     Args:
         element: Class, such as document, window, user.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by, -name descending.
-        limit: The most rows, else all.
+        order: Properties to sort by - before a name reverses its order.
+        limit: The most rows all if left out.
         offset: Rows to skip.
-        cursor: From the last answer's note.
+        cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(
         list,
@@ -510,12 +510,12 @@ def count(
 
     Args:
         element: Class, such as document, window, user.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
@@ -548,12 +548,12 @@ def make(
     Args:
         element: Class, such as document, window, user.
         properties: Values by property name.
-        at: The place, else the app chooses.
-        timeout: Seconds it may take.
+        at: Where to make it the app chooses if left out.
+        timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(
         make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
@@ -580,7 +580,7 @@ def set(
     Args:
         target: Which object.
         properties: Values by property name.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -793,7 +793,9 @@ def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref
     params={},
 )
 def abort_transaction() -> None:
-    """Drop the changes of the open transaction in System Events. MODIFY, groups or drops changes."""
+    """Drop the changes of the open transaction in System Events. MODIFY, groups or discards
+    changes.
+    """
     return APP.call(abort_transaction)
 
 
@@ -805,7 +807,7 @@ def abort_transaction() -> None:
     result="integer",
 )
 def begin_transaction() -> int:
-    """Begin a transaction in System Events. Returns its number. MODIFY, groups or drops changes.
+    """Begin a transaction in System Events. Returns its number. MODIFY, groups or discards changes.
 
     Returns:
         The answer, a whole number.
@@ -820,7 +822,7 @@ def begin_transaction() -> int:
     params={},
 )
 def end_transaction() -> None:
-    """End the open transaction in System Events. MODIFY, groups or drops changes."""
+    """End the open transaction in System Events. MODIFY, groups or discards changes."""
     return APP.call(end_transaction)
 
 
@@ -856,8 +858,7 @@ def connect(target: Ref) -> Ref:
     example={"target": "networkPreferences.services[0].configurations[0]"},
 )
 def disconnect(target: Ref) -> Ref:
-    """Disconnect a network service or configuration, such as a VPN. DANGEROUS, drops the network, a
-    VPN too.
+    """Disconnect a network service or configuration, such as a VPN. DANGEROUS.
 
     Args:
         target: Which configuration or service.
@@ -894,7 +895,7 @@ def start(target: Ref) -> None:
     example={"target": "screenSavers[0]"},
 )
 def stop(target: Ref) -> None:
-    """Stop the screen saver. DANGEROUS, shows an unattended screen.
+    """Stop the screen saver. DANGEROUS, ends the screen saver, which shows the screen.
 
     Args:
         target: Which screen saver, such as screenSavers 0 .
@@ -971,7 +972,7 @@ def sleep() -> None:
 )
 def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref | ListOf[Ref]:
     """Click a button, menu item or other control of an app. Returns what was clicked. DANGEROUS,
-    works the controls of any app.
+    operates the controls of any app.
 
     Args:
         target: Which UI element.
@@ -994,8 +995,7 @@ def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref 
     example={"target": 1},
 )
 def key_code(target: int | ListOf[int], *, using: Emds | ListOf[Emds] | None = None) -> None:
-    """Press keys by their codes, as on the keyboard, in the app that is in front. DANGEROUS, types
-    keys.
+    """Press keys, given by their codes, in the app that is in front. DANGEROUS, types keys.
 
     Args:
         target: Codes of the keys, such as 36 for return.
@@ -1033,8 +1033,8 @@ def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
     example={"target": "processes[0].actions[0]"},
 )
 def perform(target: Ref) -> Ref:
-    """Perform an action of a control of an app. Returns the action. DANGEROUS, works the controls
-    of any app.
+    """Perform an action of a control of an app. Returns the action. DANGEROUS, operates the
+    controls of any app.
 
     Args:
         target: Which action.
@@ -1055,7 +1055,8 @@ def perform(target: Ref) -> Ref:
     example={"target": "uiElements[0]"},
 )
 def select(target: Ref) -> Ref:
-    """Select a control of an app. Returns the control. MODIFY, selects in any app, which may act.
+    """Select a control of an app. Returns the control. MODIFY, selects something in an app, which
+    can trigger an action.
 
     Args:
         target: Which UI element.
@@ -1082,7 +1083,7 @@ def list_processes() -> ListOf[Mapping[str, Any]]:
     """List the running apps that have an interface. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_processes)
 
@@ -1139,7 +1140,7 @@ def get_front_app() -> ListOf[Mapping[str, Any]]:
     """Return the app that is in front. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(get_front_app)
 
@@ -1213,7 +1214,7 @@ def list_login_items() -> ListOf[Mapping[str, Any]]:
     """List what starts when the user logs in. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_login_items)
 
@@ -1236,7 +1237,7 @@ def add_login_item(path: str) -> Ref:
         path: Path of the app.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(add_login_item, path=path)
 
@@ -1308,7 +1309,7 @@ def list_users() -> ListOf[Mapping[str, Any]]:
     """List the users of this Mac. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_users)
 
@@ -2143,29 +2144,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
-        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -2175,8 +2176,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
+        '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -2188,7 +2189,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as folders[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(

@@ -966,11 +966,13 @@ class Application(Commands, Object):
         self._command("quit", saving=saving)
 
     def abort_transaction(self) -> None:
-        """Drop the changes of the open transaction in System Events. MODIFY, groups or drops changes."""
+        """Drop the changes of the open transaction in System Events. MODIFY, groups or discards
+        changes.
+        """
         self._command("abort_transaction")
 
     def begin_transaction(self) -> int:
-        """Begin a transaction in System Events. Returns its number. MODIFY, groups or drops changes.
+        """Begin a transaction in System Events. Returns its number. MODIFY, groups or discards changes.
 
         Returns:
             The answer, a whole number.
@@ -978,7 +980,7 @@ class Application(Commands, Object):
         return self._command("begin_transaction")
 
     def end_transaction(self) -> None:
-        """End the open transaction in System Events. MODIFY, groups or drops changes."""
+        """End the open transaction in System Events. MODIFY, groups or discards changes."""
         self._command("end_transaction")
 
     def log_out(self) -> None:
@@ -1009,7 +1011,7 @@ class Application(Commands, Object):
         self, target: UiElement | None = None, *, at: Sequence[float] | None = None
     ) -> UiElement | ListOf[UiElement]:
         """Click a button, menu item or other control of an app. Returns what was clicked. DANGEROUS,
-        works the controls of any app.
+        operates the controls of any app.
 
         Args:
             target: Which UI element.
@@ -1023,8 +1025,7 @@ class Application(Commands, Object):
     def key_code(
         self, target: int | Sequence[int], *, using: Emds | Sequence[Emds] | None = None
     ) -> None:
-        """Press keys by their codes, as on the keyboard, in the app that is in front. DANGEROUS, types
-        keys.
+        """Press keys, given by their codes, in the app that is in front. DANGEROUS, types keys.
 
         Args:
             target: Codes of the keys, such as 36 for return.
@@ -1377,8 +1378,7 @@ class Configuration(Commands, Object):
         return self._command("connect", target=self)
 
     def disconnect(self) -> Configuration:
-        """Disconnect a network service or configuration, such as a VPN. DANGEROUS, drops the network, a
-        VPN too.
+        """Disconnect a network service or configuration, such as a VPN. DANGEROUS.
 
         Returns:
             The answer, a configuration.
@@ -1508,8 +1508,7 @@ class Service(Commands, Object):
         return self._command("connect", target=self)
 
     def disconnect(self) -> Configuration:
-        """Disconnect a network service or configuration, such as a VPN. DANGEROUS, drops the network, a
-        VPN too.
+        """Disconnect a network service or configuration, such as a VPN. DANGEROUS.
 
         Returns:
             The answer, a configuration.
@@ -1551,7 +1550,7 @@ class ScreenSaver(Commands, Object):
         self._command("start", target=self)
 
     def stop(self) -> None:
-        """Stop the screen saver. DANGEROUS, shows an unattended screen."""
+        """Stop the screen saver. DANGEROUS, ends the screen saver, which shows the screen."""
         self._command("stop", target=self)
 
     if TYPE_CHECKING:
@@ -1590,7 +1589,7 @@ class ScreenSaverPreferencesObject(Commands, Object):
         self._command("start", target=self)
 
     def stop(self) -> None:
-        """Stop the screen saver. DANGEROUS, shows an unattended screen."""
+        """Stop the screen saver. DANGEROUS, ends the screen saver, which shows the screen."""
         self._command("stop", target=self)
 
     if TYPE_CHECKING:
@@ -1960,8 +1959,8 @@ class Action(Commands, Object):
     """Its name."""
 
     def perform(self) -> Action:
-        """Perform an action of a control of an app. Returns the action. DANGEROUS, works the controls
-        of any app.
+        """Perform an action of a control of an app. Returns the action. DANGEROUS, operates the
+        controls of any app.
 
         Returns:
             The answer, an action.
@@ -2061,7 +2060,7 @@ class UiElement(Commands, Object):
 
     def click(self, *, at: Sequence[float] | None = None) -> UiElement | ListOf[UiElement]:
         """Click a button, menu item or other control of an app. Returns what was clicked. DANGEROUS,
-        works the controls of any app.
+        operates the controls of any app.
 
         Args:
             at: Where on the screen, x and y.
@@ -2072,7 +2071,8 @@ class UiElement(Commands, Object):
         return self._command("click", target=self, at=at)
 
     def select_(self) -> UiElement:
-        """Select a control of an app. Returns the control. MODIFY, selects in any app, which may act.
+        """Select a control of an app. Returns the control. MODIFY, selects something in an app, which
+        can trigger an action.
 
         Returns:
             The answer, a UI element.

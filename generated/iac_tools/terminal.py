@@ -124,13 +124,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Terminal, all properties or those named. SAFE.
+    """Read objects of Terminal all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
         properties: Properties to read.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
         The value, or the properties by name.
@@ -175,18 +175,18 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by, -name descending.
-        limit: The most rows, else all.
+        order: Properties to sort by - before a name reverses its order.
+        limit: The most rows all if left out.
         offset: Rows to skip.
-        cursor: From the last answer's note.
+        cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(
         list,
@@ -227,12 +227,12 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
@@ -264,12 +264,12 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: The place, else the app chooses.
-        timeout: Seconds it may take.
+        at: Where to make it the app chooses if left out.
+        timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(
         make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
@@ -296,7 +296,7 @@ def set(
     Args:
         target: Which object.
         properties: Values by property name.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -496,7 +496,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     result="tab",
 )
 def do_script(command: str | None = None, *, in_: Any = None) -> Ref:
-    """Run a shell command in a window or tab of Terminal. DANGEROUS, it is the shell.
+    """Run a shell command in a window or tab of Terminal. DANGEROUS, can run any shell command.
 
     Args:
         command: The shell command to run.
@@ -520,7 +520,7 @@ def list_windows() -> ListOf[Mapping[str, Any]]:
     """List the windows of Terminal. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_windows)
 
@@ -551,7 +551,7 @@ def get_contents() -> str:
     bind={"target": "windows[0].selectedTab.busy"},
 )
 def is_busy() -> bool:
-    """Say whether a command runs in the front tab of Terminal. SAFE.
+    """Say whether a command is running in the front tab of Terminal. SAFE.
 
     Returns:
         The answer.
@@ -571,7 +571,7 @@ def is_busy() -> bool:
     example={"command": "example"},
 )
 def run_command(command: str) -> Ref:
-    """Run a shell command in a new window of Terminal. DANGEROUS, it is the shell.
+    """Run a shell command in a new window of Terminal. DANGEROUS, can run any shell command.
 
     Args:
         command: The shell command to run.
@@ -594,7 +594,7 @@ def run_command(command: str) -> Ref:
     example={"command": "example"},
 )
 def run_in_front(command: str) -> Ref:
-    """Run a shell command in the front window of Terminal. DANGEROUS, it is the shell.
+    """Run a shell command in the front window of Terminal. DANGEROUS, can run any shell command.
 
     Args:
         command: The shell command to run.
@@ -614,7 +614,7 @@ def run_in_front(command: str) -> Ref:
     bind={"target": "windows[0].selectedTab.history"},
 )
 def get_history() -> str:
-    """Return all the text of the front tab of Terminal, what scrolled away too. SAFE.
+    """Return all the text of the front tab of Terminal, including what scrolled away. SAFE.
 
     Returns:
         The answer.
@@ -631,7 +631,7 @@ def get_history() -> str:
     bind={"target": "windows[0].selectedTab.processes"},
 )
 def get_processes() -> ListOf[str]:
-    """Return the processes that run in the front tab of Terminal. SAFE.
+    """Return the processes that are running in the front tab of Terminal. SAFE.
 
     Returns:
         The answer.
@@ -651,7 +651,7 @@ def list_tabs() -> ListOf[Mapping[str, Any]]:
     """List the tabs of the front window of Terminal. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_tabs)
 
@@ -668,7 +668,7 @@ def list_profiles() -> ListOf[Mapping[str, Any]]:
     """List the profiles of Terminal. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(list_profiles)
 
@@ -711,7 +711,7 @@ def all_tabs() -> ListOf[Mapping[str, Any]]:
     """List the tabs of all windows of Terminal. SAFE.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(all_tabs)
 
@@ -830,29 +830,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as settingsSets[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
-        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -862,8 +862,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["window", "settings set", "tab"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
+        '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -875,7 +875,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as settingsSets[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(

@@ -158,7 +158,7 @@ class Application(Commands, Object):
         self._command("quit", saving=saving)
 
     def do_script(self, command: str | None = None, *, in_: Any = None) -> Tab:
-        """Run a shell command in a window or tab of Terminal. DANGEROUS, it is the shell.
+        """Run a shell command in a window or tab of Terminal. DANGEROUS, can run any shell command.
 
         Args:
             command: The shell command to run.

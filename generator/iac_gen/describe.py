@@ -257,7 +257,7 @@ def own_words(text: str, tools: Collection[str] = ()) -> OwnWords:
         return OwnWords(None, reason)
     words = _prose(whole)
     if not words:
-        return OwnWords(None, "holds no Latin letters")
+        return OwnWords(None, "contains no Latin letters")
     found = _COMMANDING.search(whole)
     return OwnWords(words, f"says {found[0].lower()} to its reader" if found else "")
 
@@ -265,19 +265,19 @@ def own_words(text: str, tools: Collection[str] = ()) -> OwnWords:
 def _dropped(lines: list[str], whole: str, tools: Collection[str]) -> str:
     for pattern, what in _STRUCTURE:
         if pattern.search(whole):
-            return f"holds {what}"
+            return f"contains {what}"
     if _ROLE_AT.search(whole) or _ROLE.search(whole):
-        return "holds a role"
+        return "contains the name of a role in a conversation"
     if _LEVEL.search(whole):
-        return "holds a word for a level"
+        return "contains a word for a level"
     role = next((found for line in lines if (found := _ROLE_LINE.match(line))), None)
     if role:
         return f"has a line that begins with {role[1].lower()}"
     named = _TOOL.search(whole)
     if named or any(tool and tool in whole for tool in tools):
-        return "names a tool"
+        return "contains the name of a tool"
     if any(_mixes_alphabets(word) for word in whole.split()):
-        return "has a word of two alphabets"
+        return "has a word in two alphabets"
     return ""
 
 

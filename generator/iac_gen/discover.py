@@ -130,7 +130,7 @@ def _files(path: Path) -> list[Path]:
         found = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
         if not found:
             raise GeneratorError(
-                f"{path} contains no .sdef file and no snapshot; name another folder"
+                f"{path} contains no .sdef file and no snapshot; give another folder"
             )
         return found
     if not path.exists():
@@ -173,8 +173,8 @@ def from_intents(paths: Iterable[Path]) -> Discovered:
     apps, refused = by_app(metadata_files(places))
     sources += (_intents_of(app, titles.get(app.id, {})) for app in apps)
     if not sources:
-        named = ", ".join(map(str, places)) or "what you named"
-        raise GeneratorError(f"{named} holds no App Intents metadata ({FILE}); check the path")
+        named = ", ".join(map(str, places)) or "the given place"
+        raise GeneratorError(f"{named} contains no App Intents metadata ({FILE}); check the path")
     return Discovered(tuple(sources), tuple(refused))
 
 
@@ -234,7 +234,7 @@ def _installed(bundle: AppBundle) -> SourceFile:
     identifier = bundle.id
     valid = is_bundle_id(identifier)
     if not valid:
-        text = f"the bundle id {identifier!r} is none; the app is built as a local one"
+        text = f"{identifier!r} is not a valid bundle id; the app gets a local one"
         notes = (Diagnostic(str(bundle.path), 0, "bundle-id", text),)
         identifier = f"local.{app_key(bundle.name, '')}"
     digest = (
@@ -287,8 +287,8 @@ def pick(found: Discovered, names: Sequence[str]) -> Discovered:
         match = labels.get(name.lower())
         if match is None:
             near = nearest(name, labels)
-            hint = f" Nearest: {', '.join(near)}." if near else " See iac-gen list."
-            raise GeneratorError(f"no dictionary belongs to an app called {name}.{hint}")
+            hint = f" Nearest: {', '.join(near)}." if near else " Run iac-gen list to see the apps."
+            raise GeneratorError(f"there is no dictionary for an app called {name}.{hint}")
         if match not in chosen:
             chosen.append(match)
     return Discovered(tuple(chosen), found.unscriptable)

@@ -68,16 +68,16 @@ def open_file(
 ) -> Iterator[BufferedReader]:
     """Open a file as `read_file` does, for those who need not have all of it at once."""
     if not follow and path.is_symlink():
-        raise LimitError("link", "is a link, which is not followed; remove it")
+        raise LimitError("link", "is a link, which IAC does not follow; put the file itself there")
     try:
         with open_bounded(path, most, follow=follow) as file:
             yield file
     except (FileNotFoundError, NotADirectoryError, IrregularFileError):
         raise LimitError("missing", "is not a file; check the path") from None
     except TooLargeError as error:
-        raise LimitError("size", f"is {error.size} bytes; the limit is {most}") from None
+        raise LimitError("size", f"has {error.size} bytes; the limit is {most}") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "the path is none"
+        reason = getattr(error, "strerror", None) or "the path is not valid"
         raise LimitError("read", f"cannot be read: {reason}") from None
 
 
@@ -102,7 +102,7 @@ def screen_xml(content: bytes) -> None:
         depth += 1
         elements += 1
         if depth > MAX_DEPTH:
-            fail("depth", f"is nested more than {MAX_DEPTH} deep")
+            fail("depth", f"is nested more than {MAX_DEPTH} levels deep")
         if elements > MAX_ELEMENTS:
             fail("count", f"has more than {MAX_ELEMENTS} elements")
         if len(attributes) > 2 * MAX_ATTRIBUTES:

@@ -174,14 +174,14 @@ def parse(
         raise LoadError(_error(file, 0, "empty", "is empty; a dictionary is an XML file"))
     try:
         if len(content) > MAX_BYTES:
-            raise LimitError("size", f"is {len(content)} bytes; the limit is {MAX_BYTES}")
+            raise LimitError("size", f"has {len(content)} bytes; the limit is {MAX_BYTES}")
         root, mended = _tree(content)
     except LimitError as error:
         raise LoadError(_error(file, error.line, error.code, str(error))) from None
     line = root.sourceline or 0
     if root.tag != "dictionary":
         tag = on_one_line(str(root.tag), 64)
-        raise LoadError(_error(file, line, "root", f"holds <{tag}>, not a <dictionary>"))
+        raise LoadError(_error(file, line, "root", f"contains <{tag}> instead of <dictionary>"))
     recovered = [Diagnostic(file, place, "recovered", text) for place, text in mended]
     refused = [*recovered, *_refuse_includes(root, file)]
     reader = SdefReader(file)
@@ -240,11 +240,11 @@ def _refuse_includes(root: etree._Element, file: str) -> Iterator[Diagnostic]:
         href = node.get("href") or ""
         plain = unquote(href)
         if node.get("parse", "xml") != "xml":
-            reason = "an include of text is refused"
+            reason = "an include of plain text is refused"
         elif ".." in plain.split("/") or "\\" in plain:
             reason = f"an include that leaves its folder is refused: {on_one_line(href, 80)}"
         elif count > MAX_INCLUDES:
-            reason = f"more than {MAX_INCLUDES} includes; this one is left out"
+            reason = f"there are more than {MAX_INCLUDES} includes; this one is left out"
         else:
             continue
         parent = node.getparent()

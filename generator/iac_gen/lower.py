@@ -141,7 +141,7 @@ def lower(
         if command.hidden or OBJECT_EVENTS.get(command.code) in ops:
             continue
         if hooks and is_hook(command):
-            text = f"command {command.name} is a hook, which the app calls; no tool is made of it"
+            text = f"command {command.name} is a hook, which the app calls; it gets no tool"
             place = resolved.source.dictionary.file
             builder.found.append(Diagnostic(place, command.line, "hook", text, "note"))
             continue

@@ -84,7 +84,7 @@ def _unclaimed(
     found: AppBundle | Unscriptable, owners: Mapping[str, Path]
 ) -> AppBundle | Unscriptable:
     if isinstance(found, AppBundle) and found.id.casefold() in owners:
-        reason = f"claims {found.id}, the bundle id of {owners[found.id.casefold()]}"
+        reason = f"uses {found.id}, which is the bundle id of {owners[found.id.casefold()]}"
         return Unscriptable(found.path, found.name, on_one_line(reason))
     return found
 
@@ -111,7 +111,7 @@ def _bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
     if declared:
         file = _inside(path, declared)
         if file is None:
-            reason = f"names {on_one_line(declared, 80)}, which is not in its Resources"
+            reason = f"its dictionary {on_one_line(declared, 80)} is not in its Resources folder"
             return Unscriptable(path, path.stem, reason)
         return AppBundle(path, path.stem, identifier, version, kind, file)
     if not _enabled(info) and kind == "application":

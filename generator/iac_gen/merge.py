@@ -267,7 +267,7 @@ def _make_application(declared: dict[str, SdefClass], notes: Notes) -> None:
         APPLICATION, _APPLICATION_CODE, inherits=base.name if base else ""
     )
     text = (
-        f"no class application is declared; one was made that inherits from {base.name}"
+        f"no class application is declared; IAC made one that inherits from {base.name}"
         if base
         else "no class application is declared; an empty one was made"
     )
@@ -318,7 +318,12 @@ def _linked(declared: dict[str, SdefClass], find: Find, notes: Notes) -> list[Sd
             text = f"class {name} inherits from {row.inherits}, which is not declared"
             notes.add(row.line, "unknown-class", text)
         if inherits and _reaches(inherits, name, parents):
-            notes.add(row.line, "cycle", f"class {name} inherits from itself; cut", "warning")
+            notes.add(
+                row.line,
+                "cycle",
+                f"class {name} inherits from itself, which is left out",
+                "warning",
+            )
             inherits = parents[name] = ""
         linked.append(
             replace(

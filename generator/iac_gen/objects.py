@@ -64,7 +64,7 @@ def object_tools(
     tools = [
         ToolFunction(
             "get", "get", "coregetd", *reads,
-            f"Read objects of {app}, all properties or those named. SAFE.",
+            f"Read objects of {app}: all properties, or those that are named. SAFE.",
             (parts.target(several=True), parts.property_list(), _RAW, _TIMEOUT),
             "any", "Any", "The value, or the properties by name.",
         )
@@ -77,7 +77,7 @@ def object_tools(
                 " properties and references. SAFE.",
                 (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE, _RAW, _TIMEOUT),
                 "list of record", "ListOf[Mapping[str, Any]]",
-                "A row an object, its reference under ref.",
+                "One row for each object, with its reference as ref.",
             )
         )  # fmt: skip
         tools.append(
@@ -85,7 +85,7 @@ def object_tools(
                 "count", "count", "corecnte", *reads,
                 f"Count objects of one class in {app}, filtered. SAFE.",
                 (parts.element("each", "kocl"), _OF, _WHERE, _TIMEOUT),
-                "integer", "int", "How many there are.", types.output("integer"),
+                "integer", "int", "The number of objects.", types.output("integer"),
             )
         )  # fmt: skip
     if "make" in merged and parts.elements:
@@ -98,7 +98,7 @@ def object_tools(
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}.",
                 (parts.element("new", "kocl"), parts.properties(False), _AT, _TIMEOUT),
-                "specifier", "Ref", "Reference to what was made.", types.output("specifier"),
+                "specifier", "Ref", "Reference to what it made.", types.output("specifier"),
             )
         )  # fmt: skip
     settable: list[Level] = [
@@ -148,11 +148,11 @@ def copy_levels(command: SdefCommand, classes: Mapping[str, Class]) -> list[Leve
 
 _OF = ToolParameter(
     "of", Param("", "----", "specifier"), False, _STRING, "Ref",
-    "Where to look, else the app",
+    "Where to look; the whole app if left out",
 )  # fmt: skip
 _AT = ToolParameter(
     "at", Param("at", "insh", "location specifier"), False, _STRING, "Ref",
-    "The place, else the app chooses",
+    "Where to make it; the app chooses if left out",
 )  # fmt: skip
 _WHERE = ToolParameter(
     "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
@@ -162,11 +162,11 @@ _WHERE = ToolParameter(
 _PAGE = (
     ToolParameter(
         "order", Param("", "", "list of property"), False, {"type": "array", "items": _STRING},
-        "ListOf[str]", "Properties to sort by, -name descending",
+        "ListOf[str]", "Properties to sort by; - before a name reverses its order",
     ),
     ToolParameter(
         "limit", Param("", "", "integer"), False, _FROM_ZERO, "int",
-        "The most rows, else all",
+        "The most rows; all if left out",
     ),
     ToolParameter(
         "offset", Param("", "", "integer"), False, {**_FROM_ZERO, "default": 0}, "int",
@@ -174,7 +174,7 @@ _PAGE = (
     ),
     ToolParameter(
         "cursor", Param("", "", "text"), False, _STRING, "str",
-        "From the last answer's note",
+        "The cursor from the last result's note",
     ),
 )  # fmt: skip
 _RAW = ToolParameter(
@@ -183,7 +183,7 @@ _RAW = ToolParameter(
 )  # fmt: skip
 _TIMEOUT = ToolParameter(
     "timeout", Param("", "", "number"), False, {"type": "number"}, "float",
-    "Seconds it may take",
+    "Seconds that the call may take",
 )  # fmt: skip
 
 

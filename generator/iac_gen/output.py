@@ -153,7 +153,7 @@ class Previous:
             data = json.loads(catalogue)
             locked = json.loads(lock)
             if data["format"] != FORMAT or locked["format"] != FORMAT:
-                raise OutputError(f"was written in another format than {FORMAT}")
+                raise OutputError(f"was written in another format than {FORMAT}; build it again")
             for name in data["tools"]:
                 if not is_tool_name(name):
                     raise ValueError(f"{name!r} is not the name of a tool")

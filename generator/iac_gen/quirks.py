@@ -218,7 +218,11 @@ def _read_file(place: str, content: bytes) -> tuple[tuple[QuirkFile, ...], list[
         return (), [Diagnostic(place, line, "quirk", f"is not TOML: {error}", "error")]
     app = document.value.pop("app", "")
     if not isinstance(app, str):
-        return (), [Diagnostic(place, document.line(("app",)), "quirk", "app is not text", "error")]
+        return (), [
+            Diagnostic(
+                place, document.line(("app",)), "quirk", "the value of app is not text", "error"
+            )
+        ]
     faults: list[Diagnostic] = []
     rows: list[tuple[str, int, Mapping[str, Any]]] = []
     for table, line, row in _rows(document):

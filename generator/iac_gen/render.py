@@ -73,9 +73,9 @@ def own_templates(folder: Path) -> Templates:
     shipped = shipped_templates()
     odd = [name for name in found if name not in shipped]
     if odd or not found:
-        what = f"has {odd[0]}, which replaces none" if odd else "holds no template"
-        names = ", ".join(sorted(shipped))
-        raise GeneratorError(f"{folder} {what}; there are {names}: iac-gen templates --write DIR")
+        what = f"has {odd[0]}, which replaces none" if odd else "contains no template"
+        hint = f"iac-gen templates --write DIR writes these: {', '.join(sorted(shipped))}"
+        raise GeneratorError(f"{folder} {what}. {hint}")
     digest = hashlib.sha256()
     for name in found:
         try:

@@ -81,8 +81,8 @@ def find(include: Include, includes: IncludeMap) -> tuple[str, Dictionary | None
         return path, target, ""
     name = STANDARD.rpartition("/")[2]
     if path.rpartition("/")[2].lower() == name.lower() and STANDARD in includes:
-        return STANDARD, includes[STANDARD], f"{path} is not at hand; {STANDARD} steps in"
-    return path, None, f"{path or 'an include without href'} is not at hand; its terms are missing"
+        return STANDARD, includes[STANDARD], f"{path} was not found; {STANDARD} is used instead"
+    return path, None, f"{path or 'an include without href'} was not found; its terms are missing"
 
 
 def select(dictionary: Dictionary, include: Include) -> list[Suite] | list[Item]:
@@ -96,7 +96,7 @@ def select(dictionary: Dictionary, include: Include) -> list[Suite] | list[Item]
         return suites
     if len(include.xpointer) > _LONGEST or _FILTER.fullmatch(include.xpointer) is None:
         shown = ascii(include.xpointer[:60])
-        raise ValueError(f"the xpointer {shown} is neither all suites nor all but named commands")
+        raise ValueError(f"the xpointer {shown} is not of a form that IAC knows")
     left_out = set(_NAMED.findall(include.xpointer))
     items: list[Item] = [
         item
@@ -139,7 +139,7 @@ def resolve(source: Source, includes: IncludeMap) -> tuple[Resolved, list[Diagno
                 else f"{command.code}: {facts.left_out}"
             )
             code = "hidden" if facts is None else "left-out"
-            notes.add(command.line, code, f"command {why}; no tool is made of it")
+            notes.add(command.line, code, f"command {why}; it gets no tool")
     resolved = Resolved(
         source,
         tuple(merging.commands(commands, notes)),

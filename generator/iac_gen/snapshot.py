@@ -194,7 +194,7 @@ def _checked(source: model.Source, path: Path, as_written: bool) -> LoadedDictio
         clean(" ".join(text.split())) for text in (source.name, source.stem, source.version)
     )
     if not name:
-        report("name", "names no app; it gets the name of the file")
+        report("name", "has no name of an app; the name of the file is used")
         name = path.stem
     if _STEM.fullmatch(stem) is None:
         report("name", f"the stem {on_one_line(ascii(stem), 80)} is not a file name")
@@ -202,7 +202,7 @@ def _checked(source: model.Source, path: Path, as_written: bool) -> LoadedDictio
     source = replace(source, name=name, stem=stem, version=version)
     if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
         shown = on_one_line(ascii(source.id), 80)
-        text = f"the bundle id {shown} is none; the app is built as a local one"
+        text = f"{shown} is not a valid bundle id; the app gets a local one"
         found.append(model.Diagnostic(str(path), 0, "bundle-id", text))
         source = replace(source, id=f"local.{app_key(name, '')}", known=False)
     if as_written:

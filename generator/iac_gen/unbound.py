@@ -110,7 +110,7 @@ def _untyped(module: Module) -> Iterator[Unbound]:
         if tool.op == "command" and not tool.bind and tool.function not in called:
             if tool.event == EXISTS:
                 continue
-            reason = "no class of the objects has it; call the function"
+            reason = "no class has this command; call the function instead"
             yield Unbound("command", tool.term, "", tool.event, reason, 0)
     for term, row in module.classes.items():
         lineage, above = {attribute.jxa for attribute in held[term].attributes}, held[term].above
@@ -119,11 +119,11 @@ def _untyped(module: Module) -> Iterator[Unbound]:
             above = held[above].above
         for prop in row.properties:
             if prop.jxa not in lineage:
-                reason = "another term of the class has its name in the objects"
+                reason = "another term of the class has the same name in Python"
                 yield Unbound("property", prop.term, term, prop.code, reason, 0)
         for element in row.elements:
             if module.classes[element.term].plural not in lineage:
-                reason = "a property of the class has its name in the objects"
+                reason = "a property of the class has the same name in Python"
                 yield Unbound("element", element.term, term, "", reason, 0)
 
 
@@ -186,10 +186,10 @@ def _of_item(item: Declaration, made: _Made) -> Iterator[Unbound]:
 
 
 def _event(item: SdefCommand) -> Iterator[Unbound]:
-    reason = "the app sends it and nobody calls it"
+    reason = "the app sends it, and no client can call it"
     yield Unbound("event", item.name, "", item.code, reason, item.line)
     for one in item.parameters:
-        yield _parameter(one, item, "it belongs to an event, which nobody calls")
+        yield _parameter(one, item, "it belongs to an event, which no client can call")
 
 
 def _command(item: SdefCommand, made: _Made) -> Iterator[Unbound]:
@@ -218,11 +218,11 @@ def _no_tool(command: SdefCommand, made: _Made) -> str:
         if (command.name, command.code) in made.visible:
             return "a quirk hides it"
         sent = any(tool.op == op for tool in made.module.tools)
-        return f"it is hidden; the object tool {op} sends its event" if sent else "it is hidden"
+        return f"it is hidden; the object tool {op} does the same" if sent else "it is hidden"
     if is_hook(command):
-        return "it is a hook, which the app calls in a script; nobody calls the app with it"
+        return "it is a hook: the app calls it in a script, and clients cannot call it"
     other = made.merged.get(command.code, command)
-    return f"the object tool {op} stands for {other.name}, which has the same event"
+    return f"the object tool {op} does the same as {other.name} (same event)"
 
 
 def _parameter(one: SdefParameter, owner: SdefCommand, reason: str) -> Unbound:
@@ -243,7 +243,7 @@ def _class(item: SdefClass, made: _Made) -> Iterator[Unbound]:
             reason = "its class is declared nowhere" if row else "its owner is declared nowhere"
             yield Unbound("element", element.type, written, "", reason, element.line)
     for verb in item.responds_to:
-        reason = "a tool takes any object; the app says which of them answer"
+        reason = "a tool accepts any object; the app decides which objects it can use"
         yield Unbound("responds-to", verb, written, "", reason, item.line)
 
 
@@ -262,7 +262,7 @@ def _enumeration(item: Enumeration, made: _Made) -> Iterator[Unbound]:
     }
     for value in item.enumerators:
         if value.hidden and value.name not in shown:
-            reason = "it is hidden; no schema offers it, though an answer may hold it"
+            reason = "it is hidden; no tool offers it, but a result may contain it"
             yield Unbound("enumerator", value.name, item.name, value.code, reason, value.line)
         yield from _synonyms(value.synonyms, value.name, item.name, value.line)
 
@@ -278,7 +278,7 @@ def _value_type(item: ValueType, made: _Made) -> Iterator[Unbound]:
     elif found != "any" or item.name == "any":
         return
     else:
-        reason = "its code stands for no type that is known; any value goes"
+        reason = "IAC does not know the type of this code, so any value is accepted"
     yield Unbound("value-type", item.name, "", item.code, reason, item.line)
 
 
@@ -287,7 +287,7 @@ def _synonyms(synonyms: tuple[Synonym, ...], term: str, owner: str, line: int) -
     for one in synonyms:
         own_code = " with a code of its own" if one.code else ""
         what = f"name{own_code}" if one.name else "code"
-        reason = f"it is another {what}; the tools use the first"
+        reason = f"it is a second {what}; the tools use the first one"
         yield Unbound("synonym", one.name, whole, one.code, reason, line)
 
 

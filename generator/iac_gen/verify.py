@@ -88,9 +88,9 @@ class NameDifference(NamedTuple):
 
     def __str__(self) -> str:
         if not self.ours:
-            return f"{self.what}: JXA has {self.theirs}, which no term gives"
-        said = f"JXA says {self.theirs}" if self.theirs else "JXA has no such name"
-        return f"{self.what} {self.term!r}: we say {self.ours}, {said}"
+            return f"{self.what}: JXA has {self.theirs}, which belongs to no term"
+        said = f"JXA has {self.theirs}" if self.theirs else "JXA has no such name"
+        return f"{self.what} {self.term!r}: IAC has {self.ours}, {said}"
 
 
 def names_of(resolved: Resolved) -> AskedNames:
@@ -261,9 +261,11 @@ def _read(stdout: bytes, names: AskedNames) -> Reflection:
         }
         commands = _texts(answer["commands"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ReflectionError("the answer does not come from IAC's script") from None
+        raise ReflectionError("the output does not come from IAC's script") from None
     if commands is None and not any(row.properties or row.elements for row in printed.values()):
-        raise NoReflectionError("it has no reflection, or the dictionary could not be loaded")
+        raise NoReflectionError(
+            "JavaScript shows no names for it, or the dictionary could not be loaded"
+        )
     return Reflection(commands, printed)
 
 

@@ -75,7 +75,7 @@ def read_previous(folder: Path) -> Previous:
     try:
         return Previous.read(*texts)
     except OutputError as error:
-        way = f"remove {', '.join(_LAST)} there to start afresh"
+        way = f"to start again, remove {', '.join(_LAST)} in that folder"
         raise OutputError(f"{folder} {error}; {unfinished(folder) or way}") from None
 
 
@@ -98,7 +98,7 @@ def unfinished(folder: Path) -> str:
     """Return a line about a write into `folder` that did not end, empty where there is none."""
     if not os.path.lexists(folder / _STAGE):
         return ""
-    return f"{folder} holds a write that has not ended; iac-gen build finishes it"
+    return f"a build of {folder} was interrupted; run iac-gen build to finish it"
 
 
 @contextlib.contextmanager
@@ -153,7 +153,7 @@ def write(folder: Path, files: Mapping[str, str], remove: Collection[str] = ()) 
     gone = sorted(name for name in remove if _taken(folder / name, _head) is not None)
     for name in (*differ, *gone):
         if _is_foreign(folder / name):
-            text = "was not written by iac-gen and stays; nothing was changed: move it away"
+            text = "was not written by iac-gen, so nothing was changed; move it away"
             raise OutputError(f"{folder / name} {text}")
     if differ or gone:
         try:
@@ -265,7 +265,7 @@ def _recover(folder: Path, tools: bool) -> None:
         for name, digest in journal.replace.items():
             _check_file(folder / name)
             if _taken((stage if name in staged else folder) / name, _digest) != digest:
-                raise ValueError(f"does not hold {name} as its journal has it")
+                raise ValueError(f"does not contain {name} as its journal says")
         for name in journal.remove:
             _check_file(folder / name)
         for name in (*journal.replace, *journal.remove):
@@ -273,7 +273,7 @@ def _recover(folder: Path, tools: bool) -> None:
                 raise ValueError(f"would touch {name}, which no build wrote")
     except (ValueError, OutputError, RecursionError) as error:
         reason = str(error).removeprefix(f"{stage} ")
-        text = f"{stage} {reason}; nothing was changed: delete {stage} and build again"
+        text = f"{stage} {reason}. Nothing was changed. Delete {stage} and build again"
         raise OutputError(text) from None
     _check_folder(folder, journal.replace if tools else None)
     for name in journal.replace:
@@ -292,13 +292,13 @@ def _staged(stage: Path) -> set[str]:
     """
     facts = stage.lstat()
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
-        raise ValueError("is a link or not yours")
+        raise ValueError("is a link, or does not belong to you")
     names = {entry.name for entry in os.scandir(stage)}
     if names and not names & {_JOURNAL, _NEW_JOURNAL}:
         raise ValueError("has no journal")
     for name in names:
         if not (_is_ours(name) or name in (_JOURNAL, _NEW_JOURNAL)):
-            raise ValueError(f"holds {name!r}, which no build puts there")
+            raise ValueError(f"contains {name!r}, which no build writes")
         _check_file(stage / name)
     return names
 
@@ -309,8 +309,8 @@ def _check_folder(folder: Path, ours: Collection[str] | None) -> None:
         return
     other = sorted({entry.name for entry in os.scandir(folder)} - _NOTHING - {*ours})
     if other:
-        text = f"holds {on_one_line(other[0], 80)} and no {LOCK}, so no build made it"
-        raise OutputError(f"{folder} {text}; nothing was changed: name a new or empty folder")
+        text = f"contains {on_one_line(other[0], 80)} and no {LOCK}, so no build made it"
+        raise OutputError(f"{folder} {text}. Nothing was changed; give a new or empty folder")
 
 
 def _check_file(path: Path) -> None:

@@ -131,10 +131,10 @@ def modal_error(bridge: Bridge, app: UiApp) -> UiError | None:
         return None
     return UiError(
         "TIMEOUT",
-        f"{app.name} shows its dialog {quoted(front.title, 60)} and does not answer until it is"
-        " closed.",
-        "Try press_keys: Escape cancels, Return confirms. Open such dialogs with click and a"
-        " point; then the app can still answer.",
+        f"{app.name} shows its dialog {quoted(front.title, 60)} and answers only after the dialog"
+        " is closed.",
+        "Close it with press_keys: Escape cancels, Return confirms. Next time, open the dialog"
+        " by click with a point, so that the app can still answer.",
         reason="app_modal",
         more={"dialog": front.title},
     )
@@ -163,16 +163,16 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], bridge: Bridge) -> UiApp:
     if found:
         raise UiError(
             "INVALID_PARAMETER",
-            f"{len(found)} running apps are called {quoted(text)}.",
-            f"Give the process id: {_listed(found)}.",
+            f"{len(found)} running apps have the name {quoted(text)}.",
+            f"Give the process id of one of them: {_listed(found)}.",
             reason="app_ambiguous",
             more={"matches": [app_facts(app) for app in found]},
         )
     if text and bridge.installed(text):
         raise UiError(
             "APP_NOT_RUNNING",
-            f"{quoted(text)} is not running, or has no interface.",
-            "Start it (app_launch), then try again.",
+            f"{quoted(text)} is not running, or has no windows or menus.",
+            "Start the app with app_launch, then try again.",
             reason="app_not_running",
             app=text,
         )
@@ -190,7 +190,7 @@ def _by_pid(pid: int, apps: Sequence[UiApp]) -> UiApp:
             return app
     raise UiError(
         "APP_NOT_RUNNING",
-        f"There is no app with an interface and the process id {pid}.",
+        f"No app with windows or menus has the process id {pid}.",
         f"Running: {_listed(apps)}." if apps else "No app with an interface is running.",
         reason="app_not_running",
     )
@@ -236,7 +236,7 @@ def walk_app(
     try:
         done = session.bridge.request_tree(app)
     except UiFault as fault:
-        done = f"it could not be asked to build its tree ({fault})"
+        done = f"the app could not be asked to build its tree ({fault})"
     if not done:
         return seen, []
     # Without a browser it is most likely a window with nothing in it.

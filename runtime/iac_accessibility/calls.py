@@ -49,7 +49,7 @@ class UiCall:
         """
         if self.named is None:
             raise UiError(
-                *("NOT_FOUND", "No app has the focus.", "Name the app."),
+                *("NOT_FOUND", "No app is in front.", "Name the app."),
                 reason="app_not_running",
             )
         return self.named
@@ -87,7 +87,7 @@ def known_id(session: UiSession, text: str) -> ElementId | None:
         return None
     known = session.memory.by_id(text)
     if known is None:
-        message = f"No answer contained an element {text}."
+        message = f"The element {text} is unknown: no result of a tool contained it."
         raise UiError("NOT_FOUND", message, LOOK_AGAIN, reason="no_element")
     return known
 
@@ -109,8 +109,8 @@ def call_of(
         if wanted is None and text:
             raise UiError(
                 "INVALID_PARAMETER",
-                "A path needs an app.",
-                "Name the app, or give the element's id.",
+                "The path of an element was given without its app.",
+                "Name the app too, or give the element's id.",
                 reason="bad_path",
             )
         app = session.app(wanted) if wanted is not None else None
@@ -120,7 +120,7 @@ def call_of(
             return UiCall(arguments, seconds, app, path)
         before, changes = agreed
         if app is None or (before.pid, before.started) != (app.pid, app.started):
-            why = f"it was another process of {before.name}, which was started anew"
+            why = f"{before.name} was started again in another process"
             raise StaleError(changes[0].found.path, why)
         bound = tuple(change.found.fingerprint for change in changes)
         return UiCall(arguments, seconds, app, path, bound)

@@ -114,8 +114,8 @@ def carry_out(
     if not at_most(now.level, level):
         raise UiError(
             "REFUSED",
-            f"This call is {now.level} now: {', '.join(now.reasons)}. Nothing was done.",
-            "Call again; the element has changed.",
+            f"This call now needs {now.level}: {', '.join(now.reasons)}. Nothing was done.",
+            "The element has changed. Read it, then call again.",
             reason="level_rose",
         )
     if change.action:
@@ -146,7 +146,7 @@ def carry_out(
         said = [*answer.get("notes", ()), error.message, error.suggestion]
         return answer | {"success": False, "dialog": error.more["dialog"], "notes": said}
     alive = session.bridge.alive(app)
-    note = "The element is now gone or unreadable; this is its last state."
+    note = "The element is gone or cannot be read. This is its last known state."
     note = note if alive else f"{app.name} has ended."
     return answer | {"notes": [*answer.get("notes", ()), note]}
 
@@ -160,12 +160,14 @@ def _told_value(
     done = after is not None and (secret or same(value, after.value))
     if after is None:
         notes.append(
-            "The element is now gone or unreadable; it is unknown whether the value was set."
+            "The element is gone or cannot be read, so it is unknown whether the value was set."
         )
     elif secret:
         notes.append("The element holds a secret, so the value was not read back.")
     elif not done:
-        notes.append("The app has a different value than was set; it may have changed it.")
+        notes.append(
+            "The element now has another value than the one set. The app may have changed it."
+        )
     return {
         "success": done,
         "previous_value": shown_value(app, node),
@@ -224,7 +226,7 @@ def check_enabled(node: UiNode) -> None:
         raise UiError(
             "NOT_SUPPORTED",
             f"The {node.role.replace('_', ' ')} {quoted(node.title, 60)} is disabled.",
-            "Find out what has to be done first, then read it again.",
+            "Find out what the app needs before it enables this element, then read it again.",
             reason="disabled",
         )
 

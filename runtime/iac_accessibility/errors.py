@@ -18,7 +18,7 @@ from typing import Any, Final
 from iac_accessibility.model import Denied, Gone, Silent, UiApp, UiFault, Unsupported
 from iac_base.errors import ErrorType, ToolError, quoted
 
-LOOK_AGAIN: Final = "Call find_element or get_ui_tree, and use an id from the answer."
+LOOK_AGAIN: Final = "Call find_element or get_ui_tree, and use an id from its result."
 
 
 class UiError(ToolError):
@@ -73,8 +73,10 @@ class StaleError(UiError):
     def __init__(self, path: str, differences: str, fresh: str = "", id: str = "") -> None:
         super().__init__(
             "NOT_FOUND",
-            f"The path {quoted(path, 200)} is stale: {differences}. Nothing was done.",
-            f"It is now {id} at {fresh}. Read it again before you act." if fresh else LOOK_AGAIN,
+            f"The path {quoted(path, 200)} is out of date: {differences}. Nothing was done.",
+            f"The element is now {id} at {fresh}. Read it again before you act."
+            if fresh
+            else LOOK_AGAIN,
             reason="stale",
             element_path=path,
             more={"fresh_path": fresh, "fresh_id": id} if fresh else None,
@@ -116,7 +118,7 @@ def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
             "PERMISSION_DENIED",
             f"macOS does not let this program read {name or 'other apps'}.",
             f"Allow {responsible_name()} in System Settings > Privacy & Security > Accessibility,"
-            " then start it again.",
+            " then start that program again.",
             reason="no_permission",
             more={"pane": "Privacy & Security > Accessibility", "process": responsible_name()},
         )
@@ -124,7 +126,7 @@ def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
         return UiError(
             "TIMEOUT",
             f"{who} does not answer." if not writes else f"{who} did not answer in time.",
-            "It may be busy or frozen. Check whether it reacts, then try again."
+            "It may be busy or frozen. Check whether it responds, then try again."
             if not writes
             else "The action may have happened. Look at the element before you try again.",
             reason="app_silent",
@@ -133,16 +135,16 @@ def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
     if isinstance(fault, Gone):
         return UiError(
             "APP_NOT_RUNNING" if not path else "NOT_FOUND",
-            f"{who} has ended, or closed this part of its interface.",
-            "Call list_windows to see what is there." if not path else LOOK_AGAIN,
+            f"{who} has ended, or has closed this window or part of it.",
+            "Call list_windows to see the open windows." if not path else LOOK_AGAIN,
             reason="app_gone",
         )
     if isinstance(fault, Unsupported):
         return UiError(
             "NOT_SUPPORTED",
-            f"{who}: this element cannot do that ({fault}).",
-            "Read the element with include_attributes to see what it can do.",
+            f"{who}: this element does not support that ({fault}).",
+            "Call get_ui_tree with include_attributes to see the element's actions.",
             reason="no_action",
         )
-    message, guidance = f"{who}: {fault}.", "Look at the element, then decide."
+    message, guidance = f"{who}: {fault}.", "Read the element before you decide what to do."
     return UiError("EXECUTION_ERROR", message, guidance, reason="failed")

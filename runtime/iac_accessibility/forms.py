@@ -63,7 +63,7 @@ def select_option(session: UiSession, call: UiCall) -> ElementChange:
         if same.title != option.title:
             raise UiError(
                 "NOT_FOUND",
-                f"The option is {quoted(same.title, 60)} now. Nothing was done.",
+                f"The option is now called {quoted(same.title, 60)}. Nothing was done.",
                 LOOK_AGAIN,
                 reason="stale",
             )
@@ -106,7 +106,7 @@ def select_option(session: UiSession, call: UiCall) -> ElementChange:
         raise UiError(
             "EXECUTION_ERROR",
             f"{quoted(option.title, 60)} was not chosen.",
-            "Press it first, then press the option.",
+            "Press the element first, then press the option.",
             reason="failed",
         )
 
@@ -175,8 +175,10 @@ def _chosen(wanted: str, titles: Sequence[str]) -> int:
     shown = ", ".join(quoted(title, 40) for title in titles[:12])
     raise UiError(
         "NOT_FOUND" if not places else "INVALID_PARAMETER",
-        f"{len(places) or 'No'} options are called {quoted(wanted, 60)}.",
-        f"There are: {shown}." if titles else "It shows no options; press it first.",
+        f"The title {quoted(wanted, 60)} belongs to {len(places) or 'no'} options.",
+        f"The options are: {shown}."
+        if titles
+        else "Press the element first, so that it shows options.",
         reason="no_element",
     )
 
@@ -193,7 +195,7 @@ def place_window(session: UiSession, call: UiCall) -> ElementChange:
         raise UiError(
             "INVALID_PARAMETER",
             "place_window needs position, size or show.",
-            "Give one of them.",
+            "Give at least one of them.",
             reason="bad_value",
         )
 

@@ -38,6 +38,7 @@ _SHOWN: Final = 1.5
 """Seconds until a text that was put in has to stand there."""
 
 _STATE_SECONDS: Final = 0.5
+_HIDDEN: Final = "The text is hidden, so it was not read back."
 _DELETE: Final = parse_stroke("delete")
 
 
@@ -52,7 +53,7 @@ def hands_of(session: UiSession) -> Hands:
     except Silent as fault:
         raise UiError(
             "UNAVAILABLE",
-            f"Keys and clicks do not work here: {fault}.",
+            f"Keys and clicks do not work on this machine: {fault}.",
             "Use perform_action, set_value or click_menu.",
             reason="no_interface",
         ) from None
@@ -83,7 +84,7 @@ class Proof:
         if self.handle is None:
             return
         if not self.session.bridge.has_focus(self.handle, _STATE_SECONDS):
-            raise _lost("another element has the keyboard now")
+            raise _lost("another element now has the keyboard focus")
 
 
 def _lost(why: str) -> UiError:
@@ -218,7 +219,7 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
             tried.append(f"its text interface: {fault}")
         else:
             if before is None:
-                return {"method": "value", "notes": ["It was not read back: the text is hidden."]}
+                return {"method": "value", "notes": [_HIDDEN]}
             if _stands(session, handle, given.wanted(before)):
                 return {"method": "value"}
             tried.append("its text interface")
@@ -233,7 +234,7 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
             tried.append(f"{name}: {fault}")
             continue
         if before is None:
-            return {"method": name, "notes": ["It was not read back: the text is hidden."]}
+            return {"method": name, "notes": [_HIDDEN]}
         if _stands(session, handle, given.wanted(before)):
             return {"method": name}
         tried.append(name)
@@ -247,14 +248,14 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
             break
     now = bridge.full_text(handle, _STATE_SECONDS)
     back = (
-        "was taken back"
+        "was set back to its old text"
         if now == before
-        else f"could not be taken back; it is {quoted(now or '', 80)} now"
+        else f"could not be set back; its text is now {quoted(now or '', 80)}"
     )
     raise UiError(
         "EXECUTION_ERROR",
         f"The element did not accept the exact text, and it {back}.",
-        f"Tried: {', '.join(tried)}. It may allow only other characters, or change its content.",
+        f"Tried: {', '.join(tried)}. The element may forbid some characters, or change its text.",
         reason="not_exact",
     )
 
@@ -317,18 +318,18 @@ def point_in(
     frame = read_one(reader, node.handle, Want.FRAME, _STATE_SECONDS).frame
     around = read_one(reader, window.handle, Want.FRAME, _STATE_SECONDS).frame
     if frame is None or frame.width <= 0 or frame.height <= 0:
-        raise _unseen("The element has no position on the screen.")
+        raise _unseen("The element is not shown on the screen.")
     x, y = frame.width / 2, frame.height / 2
     if offset is not None:
         x, y = float(offset["x"]), float(offset["y"])
         if not (0 <= x < frame.width and 0 <= y < frame.height):
             raise _unseen(
-                f"The point is outside the element, which is {frame.width:g} x {frame.height:g}."
+                f"The point is outside the element (size {frame.width:g} x {frame.height:g})."
             )
     left, top = _shift(around, on_screen)
     x, y = frame.x + x + left, frame.y + y + top
     if hands.owner_at(x, y) != app.pid:
-        raise _unseen("Another window covers the element there, or it is scrolled out of sight.")
+        raise _unseen("The element is covered by another window, or is scrolled out of sight.")
     return x, y
 
 
@@ -342,4 +343,9 @@ def _shift(around: Frame | None, window: ScreenWindow) -> tuple[float, float]:
 
 
 def _unseen(message: str) -> UiError:
-    return UiError("NOT_SUPPORTED", message, "Scroll to it, or read it again.", reason="not_shown")
+    return UiError(
+        "NOT_SUPPORTED",
+        message,
+        "Scroll the element into view, or read it again.",
+        reason="not_shown",
+    )

@@ -118,7 +118,7 @@ def _focus_of(session: UiSession, call: UiCall) -> tuple[ElementFound, Any]:
             now = screen_window(session, app, None)
         if now.number != number:
             raise UiError(
-                "NOT_FOUND", "The window is gone.", LOOK_AGAIN, reason="stale", app=app.name
+                "NOT_FOUND", "The window is closed.", LOOK_AGAIN, reason="stale", app=app.name
             )
         return window_found(now)
 
@@ -159,7 +159,7 @@ def _check_text(found: ElementFound, app: UiApp) -> None:
         raise UiError(
             "NOT_SUPPORTED",
             f"{element_words(found, app)} does not accept text.",
-            "Find a text field, or use press_keys.",
+            "Use a text field, or press_keys.",
             reason="not_settable",
         )
 
@@ -200,7 +200,7 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
         if under(session, app, found._replace(way=(*found.way[:-1], now)), point, seconds) != hit:
             raise UiError(
                 "NOT_FOUND",
-                "Something else is at that point now. Nothing was done.",
+                "Another element is now at that point. Nothing was done.",
                 LOOK_AGAIN,
                 reason="stale",
             )
@@ -306,7 +306,7 @@ def scroll(session: UiSession, call: UiCall) -> ElementChange:
             raise UiError(
                 "NOT_SUPPORTED",
                 "This element cannot bring itself into view.",
-                "Scroll its container by pages.",
+                "Scroll the list or area that contains it, by pages.",
                 reason="no_action",
             )
         hands = hands_of(session)

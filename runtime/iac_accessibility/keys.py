@@ -84,8 +84,8 @@ def parse_stroke(text: str) -> Stroke:
 def _unknown(text: str, part: str, known: tuple[str, ...]) -> UiError:
     return UiError(
         "INVALID_PARAMETER",
-        f"{quoted(text, 60)} is not a key combination: {quoted(part, 30)} is unknown.",
-        near_text(part, known) or 'Combinations look like "ctrl+shift+s", "Return", "F5".',
+        f"{quoted(text, 60)} is not a key combination: there is no key {quoted(part, 30)}.",
+        near_text(part, known) or 'Write combinations like "ctrl+shift+s", "Return" or "F5".',
         reason="bad_value",
     )
 

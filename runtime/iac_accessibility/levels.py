@@ -159,7 +159,7 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
     if found is not None:
         reasons.append(f'"{found[0]}" {found[1]}')
     if facts.runs or any(fnmatchcase(facts.app_id.casefold(), pattern) for pattern in _RUNNERS):
-        reasons.append("the app runs what it is given, or works other apps")
+        reasons.append("the app runs code that it is given, or controls other apps")
     if facts.does:
         reasons.append(f"this {facts.does}")
     if not facts.app_id:

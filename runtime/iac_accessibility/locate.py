@@ -163,12 +163,12 @@ def _follow(
         raise UiError(
             "NOT_FOUND",
             f"{len(found)} elements match {quoted(step.text, 120)}{place}.",
-            f"Name one by number: {', '.join(numbers)}.",
+            f"Choose one by its number: {', '.join(numbers)}.",
             reason="no_element",
         )
     raise UiError(
         "NOT_FOUND",
-        f"There is no {quoted(step.text, 120)}{place}.",
+        f"There is no element {quoted(step.text, 120)}{place}.",
         _nearest(step, alike, nodes),
         reason="no_element",
     )
@@ -247,7 +247,7 @@ def path_of(bridge: Bridge, app: UiApp, handle: Handle, *, seconds: float) -> El
     for number, following in enumerate(ways):
         left = max(end - time.monotonic(), 0.01)
         if following not in node.children:
-            raise Gone("the element is not at its position")
+            raise Gone("the element is no longer in its container")
         answers = reader.read(node.children[:SIBLINGS], bridge.free, left)
         siblings = [answer for answer in answers if isinstance(answer, UiNode)]
         steps = steps_of(siblings, whole=len(siblings) == node.total)

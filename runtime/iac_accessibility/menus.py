@@ -110,7 +110,7 @@ def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
     if not bars:
         raise UiError(
             "NOT_SUPPORTED",
-            f"{app.name} shows no menu bar.",
+            f"{app.name} has no menu bar, or does not show it.",
             "Use find_element to find a button that opens a menu.",
             reason="no_menu",
         )
@@ -156,7 +156,7 @@ def _pick(title: str, level: list[UiNode], above: list[str], app: UiApp) -> UiNo
     )
     raise UiError(
         "NOT_FOUND",
-        f"There is no {quoted(title)} in {place} of {app.name}.",
+        f"There is no item {quoted(title)} in {place} of {app.name}.",
         near_text(title, dict.fromkeys(node.title for node in level if node.title)),
         reason="no_menu",
     )

@@ -121,7 +121,7 @@ class Watches:
             if known is None or (known.app.pid, known.app.started) != (app.pid, app.started):
                 raise UiError(
                     "INVALID_PARAMETER",
-                    "This cursor is unknown: it belongs to another app, or was unused for a"
+                    "This cursor is unknown. It belongs to another app, or was not used for a"
                     " minute.",
                     "Call without a cursor to start again.",
                     reason="bad_cursor",

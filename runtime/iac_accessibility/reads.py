@@ -107,8 +107,8 @@ class Fits:
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         if not any(key in arguments for key in ("role", "title", "value", "identifier")):
             raise InvalidParameterError(
-                "find_element needs one of role, title, value, identifier.",
-                "get_ui_tree shows all elements.",
+                "find_element needs at least one of role, title, value and identifier.",
+                "To see all elements, call get_ui_tree.",
             )
         self._role = role_name(arguments["role"]) if "role" in arguments else None
         self._title = str(arguments["title"]).casefold() if "title" in arguments else None
@@ -137,7 +137,7 @@ def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     seconds = call.seconds
     app = call.named
     if app is None:
-        return {"element": None, "has_focus": False, "notes": ["No app has the focus."]}
+        return {"element": None, "has_focus": False, "notes": ["No app is in front."]}
     end = time.monotonic() + seconds
     session.open(app, seconds, whole=False)
     try:
@@ -180,7 +180,7 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
         left = end - time.monotonic()
         if left <= 0:
             complete = False
-            notes.append("The time ran out; other apps were not read.")
+            notes.append("The time ran out before all apps were read.")
             break
         try:
             reader, root = session.open(one, left if app else min(left, 0.4), whole=False)
@@ -201,7 +201,9 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
     kept = fitting(map(as_json, windows), budget(_TOKENS))
     if kept < len(windows):
         complete = False
-        notes.append(f"{len(windows) - kept} more windows; name the app to list its own.")
+        notes.append(
+            f"{len(windows) - kept} more windows are left out. Name an app to list its windows."
+        )
     return {
         "windows": windows[:kept],
         "result_count": kept,

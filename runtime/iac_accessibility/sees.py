@@ -44,7 +44,9 @@ _MARKED: Final = ACTIVE_ROLES | {"menu"}
 _MARGIN: Final = 2.0
 _FEW: Final = 2
 _RECOGNISING: Final = 20.0
-_ASKS: Final = "A picture shows the whole window; secrets outside the tree cannot be hidden."
+_ASKS: Final = (
+    "A picture shows the whole window. Secrets that IAC cannot find in its elements stay visible."
+)
 
 
 def _see(session: UiSession, call: UiCall) -> ToolResult:
@@ -97,7 +99,7 @@ def _check_library() -> None:
     if find_spec("PIL") is None:
         raise UiError(
             "UNAVAILABLE",
-            "Pictures need a library that is not installed.",
+            "Taking pictures needs a library that is not installed.",
             f"Install it with: {pip_install('eyes')}",
             reason="no_interface",
         )
@@ -111,7 +113,7 @@ def _not_allowed() -> UiError:
     return UiError(
         "PERMISSION_DENIED",
         "macOS does not let this program record the screen.",
-        f"Allow {responsible_name()} in System Settings > {pane}, then start it again.",
+        f"Allow {responsible_name()} in System Settings > {pane}, then start that program again.",
         reason="no_permission",
         more={"pane": pane, "process": responsible_name()},
     )
@@ -136,12 +138,16 @@ def _read(session: UiSession, call: UiCall) -> tuple[Walk, Branch]:
     if not seen.complete:
         raise UiError(
             "NOT_SUPPORTED",
-            "The interface could not be read completely, so the positions of secrets are unknown.",
+            "The window could not be read completely, so IAC does not know where secrets are.",
             "Name a smaller element, or try again.",
             reason="failed",
         )
     if not tops:
-        raise UiError("NOT_FOUND", f"{app.name} does not show that.", LOOK_AGAIN)
+        raise UiError(
+            "NOT_FOUND",
+            f"{app.name} has no open window, or does not show this element.",
+            LOOK_AGAIN,
+        )
     return seen, tops[0]
 
 
@@ -150,7 +156,7 @@ def _frame(session: UiSession, app: UiApp, top: Branch, seconds: float) -> Frame
     node = reader.read([top.node.handle], Want.FRAME, seconds)[0]
     frame = node.frame if isinstance(node, UiNode) else None
     if frame is None or not (frame.width > 0 < frame.height):
-        raise Unsupported("the element has no place on the screen")
+        raise Unsupported("the element is not shown on the screen")
     return frame
 
 
@@ -172,7 +178,7 @@ def _secrets(session: UiSession, app: UiApp, seen: Walk, seconds: float) -> list
         if held.frame is None:
             raise UiError(
                 "NOT_SUPPORTED",
-                "A secret is visible, and its position is unknown.",
+                "A secret is visible, but IAC does not know where, so it cannot black it out.",
                 "Read the window with get_ui_tree instead.",
                 reason="failed",
             )
@@ -251,7 +257,7 @@ def _recognised(image: "Image", shown: int) -> str | None:
 def _told(secrets: Sequence[Frame], picture: Picture) -> list[str]:
     told = []
     if secrets:
-        told.append(f"{len(secrets)} elements hold secrets and are black.")
+        told.append(f"Elements that contain secrets are blacked out: {len(secrets)}.")
     if picture.covered:
-        told.append("Other programs' windows in front are black.")
+        told.append("Windows of other programs in front of this one are blacked out.")
     return told

@@ -57,10 +57,10 @@ APP: Final = any_of(
     "string", "integer", description="The running app: its name, bundle id or process id."
 )
 ELEMENT_NAMED: Final = text_of(
-    "The element: its id from an answer, such as e12, or its path, such as"
+    "The element: its id from a result, such as e12, or its path, such as"
     " window[0]/toolbar[0]/button[@title='Close']."
 )
-TIMEOUT: Final = seconds_of(120, "Seconds for the call.")
+TIMEOUT: Final = seconds_of(120, "Most seconds for the call.")
 
 POINT: Final = object_of({"x": NUMBER, "y": NUMBER}, "x", "y")
 SIZE: Final = object_of({"width": NUMBER, "height": NUMBER}, "width", "height")
@@ -96,7 +96,9 @@ DONE: Final = {
     "changes": list_of(
         TEXT, "What differs from the last get_ui_tree: + is new, ~ has changed, - is gone."
     ),
-    "rate_limit_warning": text_of("Present when calls come so fast that they will be refused."),
+    "rate_limit_warning": text_of(
+        "Present if calls come so fast that IAC will refuse further ones."
+    ),
     "notes": NOTES,
 }
 ACTED: Final = object_of(
@@ -105,11 +107,11 @@ ACTED: Final = object_of(
 )
 VALUE: Final = any_of(
     *("string", "boolean", "number"),
-    description="Text, true or false, or a number, as the element accepts.",
+    description="Text, true or false, or a number, whichever the element accepts.",
 )
 WHERE: Final[Schema] = {
     "role": text_of("Role, such as button or text_field."),
-    "title": text_of("Part of the title, in any case."),
-    "value": text_of("Part of the value, in any case."),
+    "title": text_of("Part of the title; case does not matter."),
+    "value": text_of("Part of the value; case does not matter."),
     "identifier": text_of("The whole identifier."),
 }

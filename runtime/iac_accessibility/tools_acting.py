@@ -29,7 +29,7 @@ ACTING: Final = (
     Tool(
         "press_keys",
         "Press keys or combinations one after the other, such as ctrl+s or Escape, in an element or"
-        " where the app's keyboard is. Works while the app's own dialog blocks it.",
+        " where the app has the keyboard focus. Works even while a dialog blocks the app.",
         object_of(
             {
                 "app": APP,
@@ -56,13 +56,13 @@ ACTING: Final = (
     ),
     Tool(
         "type_text",
-        "Add text at the end of an element, exactly or not at all. Uses its text interface, a"
-        " paste that restores the clipboard, or keys.",
+        "Add text at the end of an element, exactly or not at all: directly, by a paste that"
+        " restores the clipboard, or by keys.",
         object_of(
             {
                 "app": APP,
                 "element": ELEMENT_NAMED,
-                "text": text_of("The text; line breaks and all languages."),
+                "text": text_of("The text, in any language, with line breaks."),
                 "timeout": TIMEOUT,
             },
             *("element", "text"),
@@ -77,8 +77,8 @@ ACTING: Final = (
     ),
     Tool(
         "click",
-        "Click an element: a plain click by its own action, others by the pointer, at its middle or"
-        " at a point inside it.",
+        "Click an element. A plain click uses the element's own action; other clicks move the"
+        " pointer to its middle, or to a point in it.",
         object_of(
             {
                 "app": APP,
@@ -91,9 +91,12 @@ ACTING: Final = (
                     "type": "integer",
                     "minimum": 1,
                     "maximum": 3,
-                    "description": "Clicks, 2 for a double click. Default: 1.",
+                    "description": "How many clicks: 2 for a double click. Default: 1.",
                 },
-                "point": {**POINT, "description": "From the element's top left corner."},
+                "point": {
+                    **POINT,
+                    "description": "The point in the element, from its top left corner.",
+                },
                 "timeout": TIMEOUT,
             },
             "element",
@@ -108,7 +111,7 @@ ACTING: Final = (
     ),
     Tool(
         "context_menu",
-        "Open the context menu of an element; find_element then shows its items.",
+        "Open the context menu of an element. Then find_element shows the items.",
         object_of(
             {"app": APP, "element": ELEMENT_NAMED, "timeout": TIMEOUT},
             "element",
@@ -132,7 +135,7 @@ ACTING: Final = (
                     "type": "number",
                     "minimum": -50,
                     "maximum": 50,
-                    "description": "Pages down or right, negative up or left. Default: 0.",
+                    "description": "Pages down or right; negative for up or left. Default: 0.",
                 },
                 "direction": {
                     **text_of("Default: vertical."),
@@ -152,7 +155,8 @@ ACTING: Final = (
     ),
     Tool(
         "select_option",
-        "Choose an option of a pop-up, a combo box, a list, a tab bar or a menu by its title.",
+        "Choose an option of a pop-up, a combo box, a list, a tab bar or a menu by the option's"
+        " title.",
         object_of(
             {
                 "app": APP,
@@ -172,7 +176,7 @@ ACTING: Final = (
     ),
     Tool(
         "drag",
-        "Drag an element onto another one with the pointer.",
+        "Drag an element onto another element with the pointer.",
         object_of(
             {
                 "app": APP,
@@ -202,7 +206,7 @@ ACTING: Final = (
                     "enum": ["raise", "minimize"],
                 },
                 "position": {**POINT, "description": "Top left corner, as in list_windows."},
-                "size": {**SIZE, "description": "As in list_windows."},
+                "size": {**SIZE, "description": "Width and height, as in list_windows."},
                 "timeout": TIMEOUT,
             },
             "element",
@@ -217,8 +221,8 @@ ACTING: Final = (
     ),
     Tool(
         "fill_form",
-        "Set the values of many elements of one app, asked about once; it ends at the first that"
-        " does not take its value.",
+        "Set the values of many elements of one app with one approval. Stops at the first element"
+        " that does not take its value.",
         object_of(
             {
                 "app": APP,
@@ -254,7 +258,7 @@ ACTING: Final = (
     ),
     Tool(
         "wait_for",
-        "Wait until an element appears, goes or changes, instead of reading again and again.",
+        "Wait until an element appears, goes or changes, instead of reading it repeatedly.",
         object_of(
             {
                 "app": APP,

@@ -56,8 +56,8 @@ def open_bridge() -> Bridge:
     mac = sys.platform == "darwin"
     if not mac and sys.platform != "linux":
         raise _unavailable(
-            f"There are no accessibility tools for {sys.platform}.",
-            "They work on macOS and Linux.",
+            f"The accessibility tools do not work on {sys.platform}.",
+            "Use them on macOS or Linux.",
         )
     if find_spec("HIServices" if mac else "jeepney") is None:
         raise _unavailable(

@@ -52,7 +52,7 @@ _NOWHERE: Final = -50_000
 """Toolkits say of what is scrolled away that it is at the least number there is."""
 
 _HOLDERS: Final = (*WINDOW_ROLES, "scroll_area", "web_area")
-_NOTHING: Final = "Nothing here has a name or an action; use depth to list its groups."
+_NOTHING: Final = "No element here has a name or an action. Give depth to list the groups."
 _LONG: Final = 1_000
 """Children of one element that a walk reads."""
 
@@ -73,7 +73,7 @@ def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
     if given.keys() & {"offset", "text"}:
         if not call.path:
             raise InvalidParameterError(
-                "offset and text need one element.", "Give the id of the list or text: element."
+                "offset and text need an element.", "Give the id of the list or text as element."
             )
         found = call.element(session)
         if not found.node.total:
@@ -320,7 +320,7 @@ def _rows_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[st
     while start < total and room > 0:
         left = end - time.monotonic()
         if left <= 0:
-            seen.end(found.path, f"the time was up at row {start}")
+            seen.end(found.path, f"the time ran out at row {start}")
             break
         handles, total = session.bridge.children(found.node.handle, start, _PAGE, left)
         if not handles:

@@ -110,7 +110,7 @@ def pattern(found: FoundPattern) -> Result:
         "effects": row.effects.splitlines(),
         "script": script,
         "parameters": list(parameters),
-        "why": found.why if row.successes + row.failures else "imported, never run here",
+        "why": found.why if row.successes + row.failures else "imported, not run here yet",
     }
 
 
@@ -145,7 +145,7 @@ def line(given: Chosen, found: Analysis, *, confined: bool) -> str:
         said = f"{clean_text(given.source, 200)} (SHA-256 {given.digest}), {said}"
     said += f", to {whom}" if whom else ", to no app"
     why = "; ".join(dict.fromkeys(f"{r.text} {r.says}".strip() for r in found.reasons[:3]))
-    held = "held to these apps by macOS" if confined else "not held to these apps by macOS"
+    held = f"{'' if confined else 'not '}limited to these apps by macOS"
     shown = " ".join(script.split())
     if len(shown) > 200:
         worst = (f"{row.reference}: {row.says}" for row in worst_lines(script, found))
@@ -231,7 +231,7 @@ def suggest(
         Suggestion(
             "script",
             f"saved script {row.script.name}: {row.script.purpose}",
-            f"execute_applescript runs it; {level}; get_workflow_pattern shows it; {row.why}",
+            f"execute_applescript runs it, get_workflow_pattern shows it; {level}; {row.why}",
             round(1 + row.score, 3),
             level=level,
         )

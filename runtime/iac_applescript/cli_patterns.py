@@ -23,7 +23,7 @@ def patterns() -> None:
 
 @patterns.command("list")
 @click.argument("intent", default="")
-@click.option("--app", default="", help="The bundle id of the app.")
+@click.option("--app", default="", help="Show only patterns for the app with this bundle id.")
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
 def list_patterns(intent: str, app: str, limit: int) -> None:
     """List patterns: the latest, or those for INTENT."""
@@ -54,11 +54,11 @@ def show(number: int) -> None:
 def forget(numbers: tuple[int, ...], everything: bool, yes: bool) -> None:
     """Forget the patterns NUMBERS, or all."""
     if everything == bool(numbers):
-        raise click.UsageError("Name the patterns: numbers, or --all.")
+        raise click.UsageError("Give the numbers of the patterns, or --all.")
     if not yes:
-        click.confirm("You cannot undo this. Forget it?", abort=True, err=True)
+        click.confirm("Forget these patterns? You cannot undo this.", abort=True, err=True)
     count = PatternStore(open_state()).forget(None if everything else numbers)
-    click.echo(f"{count} forgotten." if count else "There were no patterns to forget.")
+    click.echo(f"Patterns forgotten: {count}." if count else "There were no patterns to forget.")
 
 
 @patterns.command("export")
@@ -74,13 +74,13 @@ def import_patterns(file: Path) -> None:
     """Import the patterns in FILE: all of them, or none."""
     rows = _read(file)
     count = PatternStore(open_state()).add_all(rows)
-    click.echo(f"{count} taken in.")
+    click.echo(f"Patterns imported: {count}.")
 
 
 def _one(number: int) -> ScriptPattern:
     found = PatternStore(open_state()).get(number)
     if found is None:
-        raise SetupError(f"There is no pattern {number}; iac-mcp patterns list shows all.")
+        raise SetupError(f"There is no pattern {number}. Run iac-mcp patterns list to see all.")
     return found
 
 
@@ -88,7 +88,7 @@ def _read(file: Path) -> list[ScriptPattern]:
     rows = []
     try:
         if file.stat().st_size > LARGEST:
-            raise SetupError(f"{file} is too large; {LARGEST} bytes is the limit.")
+            raise SetupError(f"{file} is larger than the limit of {LARGEST} bytes.")
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"{file} is not readable text.") from error
@@ -99,5 +99,5 @@ def _read(file: Path) -> list[ScriptPattern]:
             rows.append(pattern_from_json(json.loads(line)))
         except (ValueError, RecursionError) as error:
             reason = "is not JSON" if isinstance(error, json.JSONDecodeError) else error
-            raise SetupError(f"{file}, line {number}: {reason}; nothing was imported.") from error
+            raise SetupError(f"{file}, line {number}: {reason}. Nothing was imported.") from error
     return rows

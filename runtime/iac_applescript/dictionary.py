@@ -74,7 +74,7 @@ def weight(text: str) -> int:
 def _paged(kind: str, lines: list[str], page: int) -> View:
     pages: list[list[str]] = [[]]
     room = PAGE
-    for line in lines or ["Nothing was found."]:
+    for line in lines or ["No term matches."]:
         text = clean_text(line, 600)
         needed = weight(text) + 2
         if needed > room and pages[-1]:
@@ -124,7 +124,7 @@ def _overview(tables: Tables) -> Iterator[str]:
     yield from _listed("standard commands: ", (name for name in commands if name not in own))
     yield from _listed("classes: ", tables.classes)
     yield from _listed("enumerations: ", tables.enums)
-    yield "Name a suite (own, standard, classes) or a term to see more."
+    yield "For more, give a group (own, standard, classes) or a term."
 
 
 def _command(name: str, spec: Spec) -> Iterator[str]:

@@ -216,14 +216,14 @@ def _by_table(number: int | None, error: str) -> ScriptFailure:
         fix = known.suggestion.replace("{app}", "the app").replace("{process}", "this program")
         return ScriptFailure(known.type.casefold(), number, says, (fix,) if fix else ())
     if (number is not None and number > 0) or _DOMAIN.search(error):
-        says = "The app reports its own error; the text says which."
+        says = "The app reports an error of its own, described in the error text."
         return ScriptFailure("app_error", number, says, ("Read the error text.",))
     if "Error:" in error or number == -2700:
         says = "The script raised its own exception."
         return ScriptFailure(
-            "script_exception", number, says, ("Read the error text; correct the script.",)
+            "script_exception", number, says, ("Read the error text, then correct the script.",)
         )
-    fixes = ("Check the script with validate_applescript.", "Run it in smaller steps.")
+    fixes = ("Check the script with validate_applescript.", "Run the script in smaller steps.")
     return ScriptFailure("unknown", number, "The cause is unknown.", fixes)
 
 
@@ -253,7 +253,7 @@ def mended(cause: str, given: FailedScript) -> Mended | None:
 
 def _console(given: FailedScript) -> Mended:
     script = re.sub(r"\bconsole\.(?:error|warn|info|debug)\b", "console.log", given.script)
-    return Mended(script, "console.log in place of a function that does not exist")
+    return Mended(script, "uses console.log instead of a function that does not exist")
 
 
 def _additions(given: FailedScript) -> Mended | None:
@@ -266,20 +266,20 @@ def _additions(given: FailedScript) -> Mended | None:
         return _notes(given)
     line = f"{current.group().rstrip(';')};\n{current[1]}.includeStandardAdditions = true;"
     script = given.script[: current.start()] + line + given.script[current.end() :]
-    return Mended(script, "Standard Additions are switched on")
+    return Mended(script, "switches Standard Additions on")
 
 
 def _notes(given: FailedScript) -> Mended:
     """By its name JavaScript can bind the widget of Notes, which has no dictionary."""
     named = re.compile(r"""Application\(["']Notes["']\)""")
     script = named.sub('Application("com.apple.Notes")', given.script)
-    return Mended(script, "the app by its bundle id")
+    return Mended(script, "names the app by its bundle id")
 
 
 def _straight(given: FailedScript) -> Mended | None:
     if not re.search("[“”„]", given.script) or '"' in given.script:
         return None
-    return Mended(given.script.translate(_CURLY), "straight quotes")
+    return Mended(given.script.translate(_CURLY), "uses straight quotes")
 
 
 def _end(given: FailedScript) -> Mended | None:
@@ -287,7 +287,7 @@ def _end(given: FailedScript) -> Mended | None:
     ended = len(_ENDED.findall(given.script))
     if len(opened) != ended + 1 or len(set(opened)) != 1:
         return None
-    return Mended(f"{given.script.rstrip()}\nend {opened[0]}", f"end {opened[0]} at the end")
+    return Mended(f"{given.script.rstrip()}\nend {opened[0]}", f"adds end {opened[0]} at the end")
 
 
 def _app(given: FailedScript) -> Mended | None:
@@ -303,7 +303,7 @@ def _app(given: FailedScript) -> Mended | None:
         lead = match[1] if match[1].startswith("Application(") else f"{match[1].rstrip()} id "
         return f"{lead}{match[2]}{bundle}{match[2]}"
 
-    return Mended(_NAMED.sub(by_id, given.script), f"{bundle} in the place of {name}")
+    return Mended(_NAMED.sub(by_id, given.script), f"uses {bundle} instead of {name}")
 
 
 def _longer(given: FailedScript) -> Mended | None:
@@ -311,7 +311,7 @@ def _longer(given: FailedScript) -> Mended | None:
     if given.language != "applescript" or limited:
         return None
     script = f"with timeout of 300 seconds\n{given.script.strip()}\nend timeout"
-    return Mended(script, "the app gets 300 seconds")
+    return Mended(script, "gives the app 300 seconds to answer")
 
 
 _CHANGES: Final[dict[str, Callable[[FailedScript], Mended | None]]] = {

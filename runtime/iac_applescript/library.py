@@ -146,7 +146,9 @@ def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tu
             continue
         try:
             if path.is_symlink():
-                raise SetupError(f"{path} is a link and is not read; put the file itself there.")
+                raise SetupError(
+                    f"{path} is a link, which IAC does not read; put the file itself there."
+                )
             check_own(path)
             content, _ = read_bounded(path, LARGEST, follow=False)
             text = content.decode("utf-8")
@@ -178,7 +180,7 @@ def _of_table(path: Path, text: str) -> Iterator[SavedScript]:
     app = table.pop("app", "")
     for name, row in table.items():
         if not isinstance(row, dict) or not isinstance(app, str):
-            raise SetupError(f"{path}: {name} is not a table of a script.")
+            raise SetupError(f"{path}: {name} must be a table that describes a script.")
         yield _read(path, f"{path.stem}.{name}", {**row, "with": [app, *row.get("with", [])]})
 
 
@@ -213,17 +215,21 @@ def _read(path: Path, name: str, row: Mapping[str, Any]) -> SavedScript:
     language, script, params = row.get("language", "applescript"), row.get("script"), {}
     texts = all(isinstance(row.get(key, ""), str) for key in ("purpose", "tags", "script"))
     if not texts or not row.get("purpose") or not script or len(script) > MAX_SCRIPT:
-        raise SetupError(f"{path}: {name} needs a purpose and a script, as texts.")
+        raise SetupError(f"{path}: {name} needs a purpose and a script, both as text.")
     if language not in ("applescript", "javascript") or not row.keys() <= _KEYS:
-        raise SetupError(f"{path}: {name} has an unknown language or key.")
+        raise SetupError(
+            f"{path}: {name} has an unknown language, or a key that IAC does not know."
+        )
     if not all(isinstance(one, str) for one in row["with"]):
-        raise SetupError(f"{path}: {name}: apps are texts.")
+        raise SetupError(f"{path}: {name}: the names of apps must be text.")
     try:
         params = {key: Parameter(*told) for key, told in row.get("params", {}).items()}
     except (TypeError, AttributeError):
-        raise SetupError(f"{path}: {name}: a parameter is [type, text, default].") from None
+        raise SetupError(
+            f"{path}: {name}: write a parameter as [type, description, default]."
+        ) from None
     if any(one.type not in TYPES or not isinstance(one.doc, str) for one in params.values()):
-        raise SetupError(f"{path}: {name}: types of parameters are {', '.join(TYPES)}.")
+        raise SetupError(f"{path}: {name}: a parameter's type must be one of {', '.join(TYPES)}.")
     purpose, tags = clean_text(row["purpose"], 200), clean_text(row.get("tags", ""), 400)
     apps = tuple(dict.fromkeys(filter(None, row["with"])))
     return SavedScript(name, language, script, params, purpose, apps, tags, str(path))

@@ -203,7 +203,7 @@ def pattern_from_json(row: Any) -> ScriptPattern:
     if row["language"] not in ("applescript", "javascript"):
         raise ValueError("has an unknown language")
     if row["successes"] < 0 or row["failures"] < 0:
-        raise ValueError("counts less than nothing")
+        raise ValueError("has a negative count")
     told: dict[str, Any] = {name: row[name] for name in _FIELDS}
     told |= {"successes": 0, "failures": 0}
     return stored(ScriptPattern(0, "", **told, provenance="import"))

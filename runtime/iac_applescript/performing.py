@@ -81,7 +81,7 @@ def discover(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
         "skills": sorted(skills(toolset.skill_folder)),
         "patterns": toolset.store.stats().patterns,
         "script_tools": [tool.name for tool in TOOLS],
-        "next": "Ask get_smart_suggestion how to do it; use tools before scripts.",
+        "next": "Call get_smart_suggestion with what you want to do; prefer tools to scripts.",
     }
 
 
@@ -141,14 +141,14 @@ def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result
     if found is None:
         known = ", ".join(sorted(skills(toolset.skill_folder)))
         message = f"There is no guide for {quoted(app)}."
-        hint = f"There are: {known}. get_app_dictionary shows any app."
+        hint = f"Guides exist for: {known}. For any app, call get_app_dictionary."
         raise ToolError("NOT_FOUND", message, hint)
     return {
         "app": found.app,
         "name": found.name,
         "title": found.title,
         "text": found.text,
-        "source": "the user's own" if found.own else "shipped",
+        "source": "the user's own" if found.own else "shipped with IAC",
     }
 
 
@@ -216,14 +216,14 @@ def _effects(toolset: ScriptToolset, found: Analysis, reach: Reach) -> tuple[Eff
     level, noted = found.level, list(found.effects)
     verb: Verb = "read" if level == "SAFE" else "unknown"
     for app, name in map(toolset.app, reach.processes):
-        doubt = "" if app else f"{name} is not known here"
+        doubt = "" if app else f"IAC does not know {name}"
         worked = (row for row in found.effects if row.app == SYSTEM_EVENTS)
         noted += (row._replace(app=app, name=name, flow=(), doubt=doubt) for row in worked)
     for app, name in map(toolset.app, (*found.targets, *found.unknown)):
         done = [row for row in noted if app and row.app == app]
         # What was not understood may be done to an app that is told.
         if not done or (reach.unsure and level == "DANGEROUS" and all(row.looks for row in done)):
-            doubt = "" if app else f"{name} is not known here"
+            doubt = "" if app else f"IAC does not know {name}"
             noted.append(Effect(verb, app, name, level=level, doubt=doubt))
     runs = any(reason.says in RUNS and reason.rule != "text" for reason in found.reasons)
     if runs and all(row.verb != "run" for row in noted):
@@ -291,7 +291,7 @@ def _learn(store: PatternStore, intent: str, app: str, given: Chosen, *came: Any
     except Exception:
         # What was done stays done, though it could not be written down.
         log = logging.getLogger(f"{LOGGER}.state")
-        log.warning("a run could not be learned from", exc_info=True)
+        log.warning("the run of a script could not be stored as a pattern", exc_info=True)
 
 
 def _language(given: Arguments) -> Language:
@@ -336,7 +336,7 @@ def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Res
     kept = find_scripts(given["intent"], _name_of(toolset, given), limit)
     rows += [(row.score, kept_script(row, toolset.analyser)) for row in kept]
     rows.sort(key=lambda row: -row[0])
-    notes = ["This is only advice. Replace ‹…› with values; it does not run without them."]
+    notes = ["This is only advice. Replace each ‹…› with a value; otherwise the script cannot run."]
     notes += own_scripts()[1]
     return {"patterns": [row for _, row in rows[:limit]], "note": " ".join(notes)}
 
@@ -366,7 +366,7 @@ def show_state(tool: Tool, call: Call, context: ToolContext) -> Plan:
     parts = call.arguments.get("parts") or PARTS
     effects = [Effect("read", OWN, "this Mac", "state")]
     if "windows" in parts:
-        doubt = "the windows are those of the app in front"
+        doubt = "reads the windows of the app in front, whichever it is"
         effects += [Effect("read", SYSTEM_EVENTS, "System Events"), Effect("read", doubt=doubt)]
     return context.kept(open_toolset).plan(
         tool,

@@ -306,9 +306,11 @@ def _failed(
     done: Completed, script: str, language: str, timeout: float, worn: Worn
 ) -> tuple[ScriptFailure, str] | None:
     if done.cancelled:
-        raise ToolError("USER_CANCELLED", "The call was cancelled.", "Check whether it happened.")
+        raise ToolError(
+            "USER_CANCELLED", "The call was cancelled.", "Check whether the change happened."
+        )
     if done.too_large:
-        raise ToolError("EXECUTION_ERROR", "The script returned too much.", "Return less.")
+        raise ToolError("EXECUTION_ERROR", "The script's result is too long.", "Return less.")
     if done.timed_out:
         failure = explain("", -1712, script, language)
         return failure, f"stopped after {timeout:g} seconds"

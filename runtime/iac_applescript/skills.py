@@ -59,11 +59,13 @@ def read_skill(path: Path, *, own: bool) -> Skill:
         raise SetupError(f"{path} is longer than {LARGEST} bytes; shorten it.")
     found = re.match(r"---\r?\n(.*?)\r?\n---\r?\n(.*)", text, re.DOTALL)
     if found is None:
-        raise SetupError(f"{path} has no front matter; begin it with a line of three hyphens.")
+        raise SetupError(
+            f"{path} has no front matter; begin the file with a line of three hyphens."
+        )
     facts = dict(_facts(found[1]))
     name = facts.get("name", "")
     if not _NAME.match(name) or name != path.stem:
-        raise SetupError(f"{path}: name must be the file's name in lower case.")
+        raise SetupError(f"{path}: name must be the name of the file in lower case, without .md.")
     for key in ("app", "title"):
         if not facts.get(key):
             raise SetupError(f"{path}: {key} is missing in the front matter.")

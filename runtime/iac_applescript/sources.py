@@ -62,7 +62,7 @@ def chosen(given: Mapping[str, Any], home: str, *, again: bool = False) -> Chose
     """
     ways = [key for key in ("script", "script_path", "saved") if key in given]
     if len(ways) != 1:
-        message = "Give one of script, script_path and saved."
+        message = "Give exactly one of script, script_path and saved."
         raise ToolError("INVALID_PARAMETER", message)
     values = given.get("arguments", ())
     if ways == ["saved"]:
@@ -76,14 +76,16 @@ def chosen(given: Mapping[str, Any], home: str, *, again: bool = False) -> Chose
     texts = all(isinstance(item, str) for item in found.arguments)
     if not texts and not takes_arguments(found.script, found.language):
         example = "on run argv" if found.language == "applescript" else "function run(argv) {…}"
-        message = "The script has no run handler with arguments."
-        raise ToolError("INVALID_PARAMETER", message, f"Put its statements into {example}.")
+        message = "Arguments were given, but the script has no run handler that takes them."
+        raise ToolError(
+            "INVALID_PARAMETER", message, f"Put the script's statements into {example}."
+        )
     return found
 
 
 def _list(values: Any) -> tuple[Any, ...]:
     if len(json.dumps(values)) > _LONGEST:
-        message = f"The arguments are longer than {_LONGEST} characters of JSON."
+        message = f"The arguments as JSON are longer than {_LONGEST} characters."
         raise ToolError("INVALID_PARAMETER", message)
     return (values,) if isinstance(values, Mapping) else tuple(values)
 
@@ -110,32 +112,36 @@ def _of_file(given: str, home: str, *, again: bool) -> Chosen:
     kind: ErrorType = "STALE" if again else "INVALID_PARAMETER"
     language = _LANGUAGES.get(path.suffix.lower())
     if language is None:
-        hint = "A script's name ends in .applescript, .txt, .js or .jxa."
-        raise ToolError("INVALID_PARAMETER", f"{quoted(given)} is not a script's text.", hint)
+        hint = "The file's name must end in .applescript, .txt, .js or .jxa."
+        raise ToolError("INVALID_PARAMETER", f"{quoted(given)} is not a script file.", hint)
     allowed = folders(home)
     held = next(
         (row for row in allowed if path.is_relative_to(row) and ".." not in path.parts), None
     )
     if held is None:
-        hint = f"Allowed: {', '.join(map(str, allowed))}. {FOLDERS} names more."
+        hint = f"Allowed folders: {', '.join(map(str, allowed))}. To allow more, set {FOLDERS}."
         raise ToolError("REFUSED", f"{quoted(given)} is not in a folder for scripts.", hint)
     try:
         inside = path.relative_to(held).parts
         steps = [held.joinpath(*inside[:count]) for count in range(len(inside))]
         if any(step.is_symlink() for step in (*steps[1:], path)):
-            hint = "Name the file itself."
-            raise ToolError(kind, f"{quoted(given)} is a link or inside one; it was not run.", hint)
+            hint = "Give the path of the file itself."
+            raise ToolError(
+                kind, f"{quoted(given)} is a link or in a linked folder. It was not run.", hint
+            )
         for step in steps:
             check_own(step)
         content, status = read_bounded(path, 4 * MAX_SCRIPT, follow=False)
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-            message = f"{quoted(given)} can be changed by other users; it was not run."
-            raise ToolError("REFUSED", message, "Make yourself its owner, then run chmod go-w.")
+            message = f"{quoted(given)} can be changed by other users, so it was not run."
+            raise ToolError(
+                "REFUSED", message, "Make yourself the file's owner, then run chmod go-w on it."
+            )
         script = content.decode("utf-8")
     except SetupError as error:
         raise ToolError("REFUSED", str(error)) from error
     except (IrregularFileError, TooLargeError, UnicodeDecodeError) as error:
-        raise ToolError(kind, f"{quoted(given)} is not a script's text.") from error
+        raise ToolError(kind, f"{quoted(given)} does not contain readable text.") from error
     except OSError as error:
         message = f"{quoted(given)} cannot be read: {(error.strerror or 'no reason').lower()}."
         raise ToolError("STALE" if again else "NOT_FOUND", message) from error

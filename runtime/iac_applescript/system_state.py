@@ -103,7 +103,7 @@ def _part(runner: "Runner", part: str) -> dict[str, Any]:
         try:
             return {"value": clean(system())}
         except (OSError, RuntimeError, ImportError, AttributeError) as error:
-            return {"error": f"{part} cannot be read here ({type(error).__name__})."}
+            return {"error": f"{part} cannot be read on this machine ({type(error).__name__})."}
     # A listing of the tools reads the names of the parts, and needs none of this.
     from iac_applescript.running import osascript
 
@@ -113,7 +113,7 @@ def _part(runner: "Runner", part: str) -> dict[str, Any]:
     except OSError as error:
         return {"error": f"osascript could not be started ({error.strerror})."}
     if done.timed_out:
-        return {"error": f"{part} was not answered within {_SECONDS:g} seconds."}
+        return {"error": f"No answer about {part} came within {_SECONDS:g} seconds."}
     if done.status != 0:
         from iac_applescript.failures import explain
 
@@ -122,4 +122,4 @@ def _part(runner: "Runner", part: str) -> dict[str, Any]:
     try:
         return {"value": clean(json.loads(done.stdout.decode("utf-8", "replace")))}
     except (ValueError, RecursionError):
-        return {"error": f"{part} returned something unreadable."}
+        return {"error": f"The answer about {part} cannot be read."}

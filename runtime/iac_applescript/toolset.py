@@ -142,7 +142,7 @@ class ScriptToolset:
         row = self.catalogue.find_app(app)
         if row is None:
             names = [known.name for known in self.catalogue.apps.values()]
-            message = f"There is no dictionary for {quoted(app)} here."
+            message = f"IAC knows no dictionary for {quoted(app)}."
             raise ToolError("APP_NOT_FOUND", message, near_text(app, names))
         return self.catalogue.tables(row)
 
@@ -178,7 +178,7 @@ class ScriptToolset:
             return found
         if self.confinement is None or not self.confinement.fails():
             return found
-        says = "is not held to its apps: macOS does not confine scripts here"
+        says = "is not limited to its apps, because macOS does not confine scripts on this machine"
         why = Reason("DANGEROUS", "held", says, "", ScriptPlace(1, 1, 0))
         return found._replace(level="DANGEROUS", reasons=(why, *found.reasons))
 

@@ -278,7 +278,7 @@ def test_where_there_are_no_keys_what_cannot_be_set_is_refused_in_one_line() -> 
         with pytest.raises(ToolError) as caught:
             perform(plan)
         assert caught.value.facts()["reason"] == "no_interface"
-        assert "do not work here: nothing here has keys." in caught.value.message
+        assert "do not work on this machine: nothing here has keys." in caught.value.message
     with pytest.raises(ToolError):
         prepare(toolset, "press_keys", {"app": 100, "keys": ["Return"]})
     assert bridge.done == []

@@ -89,7 +89,7 @@ def test_the_clipboard_holds_after_a_paste_what_it_held(hands: User) -> None:
 def test_what_does_not_stand_there_exactly_is_taken_back_and_that_is_said(hands: User) -> None:
     facts = hands.fails("set_value", element=at(hands, "Upper"), value="small", timeout=20)
     assert facts["reason"] == "not_exact"
-    assert "was taken back" in facts["message"]
+    assert "was set back to its old text" in facts["message"]
     assert not hands("find_element", value="small")["result_count"]
 
 

@@ -107,7 +107,7 @@ def test_its_level_and_its_staleness_are_as_for_all(gate: Gate, bridge: Memory) 
     assert isinstance(asked, Asks)
     assert asked.level == "DANGEROUS"
     bridge.grow = tree({**ROWS, "w": node("w", "window", "Doc", "delete", "keep")})
-    with pytest.raises(Exception, match="stale"):
+    with pytest.raises(Exception, match="out of date"):
         gate.call(call._replace(token=asked.token, verdict="once"))
     assert bridge.done == []
 

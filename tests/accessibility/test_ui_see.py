@@ -81,7 +81,7 @@ def test_no_picture_where_secrets_are_not_known() -> None:
         seen(Memory(tree(rows(h=node("h", "group"))), hangs=["h"]), timeout=1)
     hidden = rows()
     hidden["p"] = hidden["p"]._replace(frame=None)
-    with pytest.raises(ToolError, match="position is unknown"):
+    with pytest.raises(ToolError, match="cannot black it out"):
         seen(Memory(tree(hidden)))
 
 

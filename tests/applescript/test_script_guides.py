@@ -102,7 +102,7 @@ def test_drilling_down(catalogue: Catalogue) -> None:
     assert "for" in view(tables, "check for new mail").text
     assert "property:" in view(tables, "read status").text
     assert "property read status of message" in view(tables, search="read status").text
-    assert "Nothing" in view(tables, search="zzzzqqq").text
+    assert "No term matches" in view(tables, search="zzzzqqq").text
     enumeration = next(iter(tables.enums))
     assert "enumeration" in view(tables, enumeration).text
     record = next(iter(tables.records))

@@ -13,7 +13,7 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.execution.streams import run_process
 from iac_runtime.tool import highest
 
-HELD = "(held to these apps by macOS)"
+HELD = "(limited to these apps by macOS)"
 MENDED = 'tell application "Finder" to get name of folder 1 of home'
 
 
@@ -80,7 +80,7 @@ def test_where_confinement_does_not_work_the_question_says_so(
     program = sandbox(tmp_path, held=held) if exists else tmp_path / "nothing"
     toolset.confinement = Confinement(run_process, str(program), platform)
     plan = plan_of(toolset, "execute_applescript", script=MENDED)
-    assert "(not held to these apps by macOS)" in plan.facts.line
+    assert "(not limited to these apps by macOS)" in plan.facts.line
 
 
 @pytest.mark.parametrize(

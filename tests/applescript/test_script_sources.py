@@ -188,7 +188,7 @@ def test_a_saved_script_takes_its_parameters_by_name(
             plan_of(toolset, "execute_applescript", saved="mine", arguments=wrong)
     with pytest.raises(ToolError, match="no saved script"):
         plan_of(toolset, "execute_applescript", saved="other")
-    with pytest.raises(ToolError, match="Give one of"):
+    with pytest.raises(ToolError, match="Give exactly one of"):
         plan_of(toolset, "execute_applescript", saved="mine", script="return 1")
 
 

@@ -313,8 +313,8 @@ def test_the_command_line_lists_shows_and_forgets(cli) -> None:
     assert json.loads(cli("show", "1").output)["script"] == "count windows"
     assert isinstance(cli("show", "99").exception, SetupError)
     cli("forget", expect=2)
-    assert "1 forgotten" in cli("forget", "1", "--yes").output
-    assert "1 forgotten" in cli("forget", "--all", "--yes").output
+    assert "Patterns forgotten: 1" in cli("forget", "1", "--yes").output
+    assert "Patterns forgotten: 1" in cli("forget", "--all", "--yes").output
     assert "no patterns" in cli("forget", "--all", "--yes").output
 
 
@@ -322,7 +322,7 @@ def test_an_export_can_be_taken_in(cli, tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
     file.write_text(cli("export").output, encoding="utf-8")
     cli("forget", "--all", "--yes")
-    assert "2 taken in" in cli("import", str(file)).output
+    assert "Patterns imported: 2" in cli("import", str(file)).output
     assert "count windows" in cli("list").output
 
 

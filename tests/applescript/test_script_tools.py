@@ -142,7 +142,7 @@ def test_a_plan_tells_what_it_needs_before_anything_runs(toolset: ScriptToolset)
     assert plan.facts.level == "DANGEROUS"
     assert plan.facts.app[0] == "com.apple.finder"
     assert "com.apple.finder" in plan.facts.line
-    assert "not held to these apps" in plan.facts.line
+    assert "not limited to these apps" in plan.facts.line
     assert "\n" not in plan.facts.line
     reads = plan_of(
         toolset, "execute_applescript", script='tell application "Finder" to get name of home'
@@ -273,8 +273,8 @@ def test_each_part_of_the_state_may_fail_alone(toolset: ScriptToolset, recorded:
 @pytest.mark.parametrize(
     ("left", "says"),
     [
-        (Completed(b"", b"", -9, timed_out=True), "was not answered"),
-        (Completed(b"{", b"", 0), "returned something unreadable"),
+        (Completed(b"", b"", -9, timed_out=True), "No answer about front_app"),
+        (Completed(b"{", b"", 0), "cannot be read"),
         (Completed(b"", b"execution error: x (-1743)", 1), "control the app"),
     ],
 )

@@ -88,7 +88,7 @@ def test_what_cannot_be_known_to_run_is_asked_about(
 
 def test_nothing_is_confined_among_simulated_apps(toolset: ScriptToolset) -> None:
     found = plan(toolset, READS)
-    assert "not held to these apps by macOS" in found.facts.line
+    assert "not limited to these apps by macOS" in found.facts.line
     assert "osacompile" not in data(toolset, "validate_applescript", script=READS)["checks"]
 
 

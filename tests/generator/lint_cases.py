@@ -27,22 +27,22 @@ CASES: Final = (
     Case(
         "shared-code",
         '<command name="read again" code="diarrere"/>',
-        "7: note: command read again: has the code 'diarrere' of command reread."
-        " Both tools send the same event.",
+        "7: note: command read again: has the same code 'diarrere' as command reread. Both"
+        " tools send the same event.",
     ),
     Case(
         "shared-code",
         '<class-extension extends="entry"><element type="leaf"/></class-extension>\n'
         '<class name="leaf" code="entr"/>',
-        "8: note: class leaf: has the code 'entr' of class entry."
-        " An object of one may come back under the name of the other.",
+        "8: note: class leaf: has the same code 'entr' as class entry. An object of one class"
+        " may be returned under the name of the other.",
     ),
     Case(
         "several-codes",
         '<class-extension extends="application">\n'
         '<property name="body" code="bodi" type="text"/></class-extension>',
-        "8: note: property body of application: has the code 'bodi', property body of entry has"
-        " 'body'. A script that names the property may send the other code.",
+        "8: note: property body of application: has the code 'bodi', but property body of"
+        " entry has 'body'. A script that names the property may send the other code.",
     ),
     Case(
         "duplicate-code",
@@ -50,266 +50,268 @@ CASES: Final = (
         "</class-extension>\n"
         '<enumeration name="mood" code="mood"><enumerator name="glad" code="glad"/>\n'
         '<enumerator name="happy" code="glad"/></enumeration>',
-        "9: warning: enumerator happy of mood: has the code 'glad' of glad."
-        " In a result, the two look the same.",
+        "9: warning: enumerator happy of mood: has the same code 'glad' as glad. In a result,"
+        " the two values cannot be told apart.",
     ),
     Case(
         "duplicate-code",
         '<class-extension extends="entry">\n<property name="text" code="body" type="text"/>'
         "</class-extension>",
-        "8: warning: property text of entry: has the code 'body' of body."
-        " Both names read and set the same value.",
+        "8: warning: property text of entry: has the same code 'body' as body. Both names"
+        " read and set the same value.",
     ),
     Case(
         "duplicate-parameter",
         '<command name="stitch" code="diarbind"><parameter name="cover" code="covr" type="text"/>\n'
         '<parameter name="cover" code="kovr" type="text"/></command>',
-        "8: warning: parameter cover of stitch: has the code 'kovr' and also 'covr'."
-        " A script that uses the name sets only one.",
+        "8: warning: parameter cover of stitch: has the code 'kovr' and also 'covr'. Two"
+        " parameters have this name; a script that uses it sets only one of them.",
     ),
     Case(
         "duplicate-parameter",
         '<command name="stitch" code="diarbind"><parameter name="cover" code="covr" type="text"/>\n'
         '<parameter name="covers" code="covr" type="text"/></command>',
-        "8: warning: parameter covers of stitch: has the code 'covr' of parameter cover."
-        " For the app, both are the same; give only one.",
+        "8: warning: parameter covers of stitch: has the same code 'covr' as parameter cover."
+        " For the app, both are the same parameter. Give only one of them.",
     ),
     Case(
         "synonym",
         '<command name="stitch" code="diarbind"><synonym code="bind"/></command>',
-        "7: warning: command stitch: has a synonym with the code 'bind', not 8 characters."
-        " An answer with this code is not recognised.",
+        "7: warning: command stitch: has a synonym whose code 'bind' is not 8 characters. A"
+        " result with this code is not recognised.",
     ),
     Case(
         "synonym",
         '<class-extension extends="application">\n<property name="mood" code="mood" type="text">'
         "<synonym/></property></class-extension>",
-        "8: warning: property mood of application: has a synonym without name and code."
-        " It says nothing.",
+        "8: warning: property mood of application: has a synonym without name and code. The"
+        " synonym has no effect.",
     ),
     Case(
         "member-clash",
         '<class-extension extends="application">\n'
         '<property name="entry" code="cent" type="entry"/></class-extension>',
-        "8: warning: property entry of application: is the term of an element too."
-        " The name alone means the property; the plural means the elements.",
+        "8: warning: property entry of application: is also the name of an element. In a"
+        " reference, the name means the property; its plural means the elements.",
     ),
     Case(
         "member-clash",
         '<class-extension extends="application">\n'
         '<property name="Entries" code="cent" type="text"/></class-extension>',
-        "8: warning: property Entries of application: has the JavaScript name of the elements"
-        " entry. One of the two cannot be reached in a reference.",
+        "8: warning: property Entries of application: has the same name in JavaScript as the"
+        " elements entry. A reference can reach only one of the two.",
     ),
     Case(
         "type-clash",
         '<value-type name="entry" code="entv"/>',
-        "7: warning: value type entry: has the name of class entry. As a type, it means class"
-        " entry.",
+        "7: warning: value type entry: has the same name as class entry. Used as a type, the"
+        " name means class entry.",
     ),
     Case(
         "type-clash",
         '<class-extension extends="application"><element type="file"/></class-extension>\n'
         '<class name="file" code="file"/><value-type name="file" code="filv" hidden="yes"/>',
-        "8: warning: value type file: has the name of class file. As a type, it means the simple"
-        " type file.",
+        "8: warning: value type file: has the same name as class file. Used as a type, the"
+        " name means the simple type file.",
     ),
     Case(
         "command-clash",
         '<command name="body" code="diarbody"/>',
-        "7: warning: command body: has the JavaScript name of property body of entry."
-        " Only a Mac shows which of the two a script reaches.",
+        "7: warning: command body: has the same name in JavaScript as property body of entry."
+        " Which of the two a script reaches can be seen only on a Mac.",
     ),
     Case(
         "identifier-clash",
         '<command name="Reread" code="diarRere"/>',
-        "7: warning: command Reread: is reread in Python, as reread is."
-        " The name of the later tool gets a number.",
+        "7: warning: command Reread: becomes reread in Python, and so does reread. A number"
+        " is added to the name of the second tool.",
     ),
     Case(
         "identifier-clash",
         '<command name="stitch" code="diarbind"><parameter name="New" code="new1" type="text"/>\n'
         '<parameter name="new" code="new2" type="text"/></command>',
-        "8: warning: parameter new of stitch: is new in Python, as New is."
-        " The name of the later one gets a number.",
+        "8: warning: parameter new of stitch: becomes new in Python, and so does New. A"
+        " number is added to the name of the second parameter.",
     ),
     Case(
         "identifier-clash",
         '<class-extension extends="entry">\n<property name="Body" code="bod2" type="text"/>'
         "</class-extension>",
-        "8: warning: property Body of entry: is body in JavaScript, as body is."
-        " Only one of them can be reached in a reference.",
+        "8: warning: property Body of entry: becomes body in JavaScript, and so does body. A"
+        " reference can reach only one of the two.",
     ),
     Case(
         "python-keyword",
         '<command name="import" code="diarimpt"/>',
-        "7: note: command import: is a Python keyword. In Python it is import_.",
+        "7: note: command import: is a Python keyword. Its name in Python is import_.",
     ),
     Case(
         "python-keyword",
         '<command name="stitch" code="diarbind"><parameter name="in" code="kfil" type="file"/>'
         "</command>",
-        "7: note: parameter in of stitch: is a Python keyword. In Python it is in_.",
+        "7: note: parameter in of stitch: is a Python keyword. Its name in Python is in_.",
     ),
     Case(
         "javascript-member",
         '<class-extension extends="entry">\n<property name="length" code="leng" type="integer"/>'
         "</class-extension>",
-        "8: warning: property length of entry: is length in JavaScript, which every object has."
-        " In a reference, JavaScript's own member probably wins.",
+        "8: warning: property length of entry: becomes length in JavaScript, a member that"
+        " every object has. In a reference, the name probably means JavaScript's own member.",
     ),
     Case(
         "javascript-member",
         '<class-extension extends="entry"><element type="part"/></class-extension>\n'
         '<class name="part" code="part" plural="where"/>',
-        "8: warning: class part: has the plural where, which every object has in JavaScript."
-        " In a reference, JavaScript's own member probably wins.",
+        "8: warning: class part: has the plural where, in JavaScript a member that every"
+        " object has. In a reference, the name probably means JavaScript's own member.",
     ),
     Case(
         "javascript-member",
         '<command name="apply" code="diarappl"/>',
-        "7: warning: command apply: is apply in JavaScript, which every function has."
-        " In a reference, JavaScript's own member probably wins.",
+        "7: warning: command apply: becomes apply in JavaScript, a member that every function"
+        " has. In a reference, the name probably means JavaScript's own member.",
     ),
     Case(
         "missing-plural",
         '<class-extension extends="entry"><element type="diary"/></class-extension>\n'
         '<class name="diary" code="diry"/>',
-        "8: note: class diary: is contained by another class and declares no plural."
-        " In a reference its objects are called diarys.",
+        "8: note: class diary: is an element of another class, but declares no plural. A"
+        " reference uses diarys as its plural.",
     ),
     Case(
         "unverified-name",
         '<command name="read/write" code="diarrewr"/>',
-        "7: note: command read/write: may not be read/write in JavaScript."
-        " If it is not, a call with this name fails on a Mac.",
+        "7: note: command read/write: is probably, but not certainly, read/write in"
+        " JavaScript. If the name is different, a call that uses it fails on a Mac.",
     ),
     Case(
         "hidden-characters",
         '<command name="stitch" code="diarbind" description="Binds \u202ereversed\u200b."/>',
-        "7: warning: command stitch: has characters in its description that are not seen"
-        " (U+200B, U+202E). They are removed; read the text without them.",
+        "7: warning: command stitch: has invisible characters in its description (U+200B,"
+        " U+202E). IAC removes them. Check what the text says without them.",
     ),
     Case(
         "undefined-type",
         '<command name="stitch" code="diarbind">'
         '<parameter name="cover" code="covr" type="leather"/>'
         '<parameter name="back" code="back" type="leather"/></command>',
-        "7: warning: parameter cover of stitch: has the type leather, which is declared nowhere"
-        " (2 places in all). Any value is accepted; no tool can say what is expected.",
+        "7: warning: parameter cover of stitch: has the type leather, which is declared"
+        " nowhere (in 2 places). The tools accept any value here, and cannot say which values"
+        " the app expects.",
     ),
     Case(
         "missing-type",
         '<command name="stitch" code="diarbind"><direct-parameter/></command>',
-        "7: warning: direct parameter of stitch: declares no type."
-        " Any value is accepted; no tool can say what is expected.",
+        "7: warning: direct parameter of stitch: declares no type. The tools accept any value"
+        " here, and cannot say which values the app expects.",
     ),
     Case(
         "undefined-superclass",
         '<class-extension extends="entry"><element type="leaf"/></class-extension>\n'
         '<class name="leaf" code="leaf" inherits="plant"/>',
-        "8: warning: class leaf: inherits from plant, which is declared nowhere."
-        " Its inherited properties and elements are missing.",
+        "8: warning: class leaf: inherits from plant, which is declared nowhere. The class"
+        " lacks the properties and elements that it should inherit.",
     ),
     Case(
         "undefined-element",
         '<class-extension extends="entry">\n<element type="leaf"/></class-extension>',
-        "8: warning: element leaf of entry: is of a class that is declared nowhere."
-        " It cannot be listed or counted.",
+        "8: warning: element leaf of entry: belongs to a class that is declared nowhere. Such"
+        " elements cannot be listed or counted.",
     ),
     Case(
         "undefined-element",
         '<class-extension extends="entry">\n<element type="document"/></class-extension>',
-        "8: warning: element document of entry: is of a class that is declared nowhere."
-        " A class without properties takes its place.",
+        "8: warning: element document of entry: belongs to a class that is declared nowhere."
+        " IAC uses a class without properties instead.",
     ),
     Case(
         "undefined-extension",
         '<class-extension extends="leaf"/>',
-        "7: warning: class leaf: is extended but declared nowhere."
-        " Its properties and elements are left out.",
+        "7: warning: class leaf: is extended but declared nowhere. The properties and"
+        " elements of the extension are left out.",
     ),
     Case(
         "unknown-command",
         '<class-extension extends="entry"><responds-to name="burn"/></class-extension>',
-        "7: warning: class entry: responds to burn, which no command declares."
-        " The name alone makes no tool.",
+        "7: warning: class entry: responds to burn, which no command declares. IAC makes no"
+        " tool, because only the command's name is known.",
     ),
     Case(
         "required-after-optional",
         '<command name="stitch" code="diarbind">\n'
         '<parameter name="cover" code="covr" type="text" optional="yes"/>\n'
         '<parameter name="back" code="back" type="text"/></command>',
-        "9: note: parameter back of stitch: is required and stands behind an optional one."
-        " It is given by name, so its place does not matter.",
+        "9: note: parameter back of stitch: is required, but follows an optional parameter."
+        " IAC gives parameters by name, so their order does not matter.",
     ),
     Case(
         "empty-enumeration",
         '<command name="stitch" code="diarbind"><parameter name="cover" code="covr" type="cover"/>'
         '</command>\n<enumeration name="cover" code="covr"/>',
-        "8: warning: enumeration cover: has no enumerators. Any value is accepted for it.",
+        "8: warning: enumeration cover: has no values. The tools accept any value for this type.",
     ),
     Case(
         "unreachable-class",
         '<class name="leaf" code="leaf"/>',
-        "7: note: class leaf: cannot be reached from the application or a command."
-        " No reference leads to an object of it.",
+        "7: note: class leaf: cannot be reached from the application or a command. No"
+        " reference leads to an object of this class.",
     ),
     Case(
         "unused-enumeration",
         '<enumeration name="mood" code="mood"><enumerator name="glad" code="glad"/></enumeration>',
-        "7: note: enumeration mood: is the type of nothing. No tool offers its values.",
+        "7: note: enumeration mood: is not used as a type. No tool uses its values.",
     ),
     Case(
         "unused-record-type",
         '<record-type name="margins" code="marg"><property name="left" code="left" type="real"/>'
         "</record-type>",
-        "7: note: record type margins: is the type of nothing. No tool takes or returns it.",
+        "7: note: record type margins: is not used as a type. No tool takes or returns such a"
+        " record.",
     ),
     Case(
         "unused-value-type",
         '<value-type name="paper" code="papr"/>',
-        "7: note: value type paper: is the type of nothing. No tool takes or returns it.",
+        "7: note: value type paper: is not used as a type. No tool takes or returns such a value.",
     ),
     Case(
         "invalid-code",
         '<command name="stitch" code="bind"/>',
-        "7: error: suite Diary: command stitch has the code 'bind', not 8 characters."
-        " No event can carry it, so the item is left out.",
+        "7: error: suite Diary: command stitch has the code 'bind', not 8 characters. The"
+        " code cannot be sent to an app, so the item is left out.",
     ),
     Case(
         "nameless",
         '<command code="diarbind"/>',
-        "7: error: suite Diary: a command without a name is left out."
-        " It cannot be used, so it is left out.",
+        "7: error: suite Diary: a command without a name is left out. An item without a name"
+        " cannot be used, so it is left out.",
     ),
     Case(
         "stray-item",
         '<property name="body" code="body" type="text"/>',
-        "7: error: suite Diary: <property> is no item of a suite and is left out."
-        " It becomes no tool.",
+        "7: error: suite Diary: <property> is no item of a suite and is left out. IAC ignores"
+        " the item, so no tool uses it.",
     ),
     Case(
         "self-inheritance",
         '<class name="application" code="capp" inherits="application"/>',
-        "7: note: class application: inherits from itself; taken as an extension."
-        " Its members are added to the class; other readers may see a cycle.",
+        "7: note: class application: inherits from itself; taken as an extension. IAC adds"
+        " its members to the class. Other programs may report a cycle.",
     ),
     Case(
         "missing-include",
         INCLUDE.format("Library/Leaves.sdef"),
-        "7: warning: suite Diary: /Library/Leaves.sdef is not at hand; its terms are missing."
-        " Commands, classes and types of that file are not among the tools.",
+        "7: warning: suite Diary: /Library/Leaves.sdef was not found; its terms are missing."
+        " The tools lack the commands, classes and types of that file.",
     ),
     Case(
         "overload",
         '<command name="reread" code="diarrere"><direct-parameter type="text"/></command>',
-        "7: note: command reread: is declared again; merged."
-        " One tool takes the parameters of both; the app decides which go together.",
+        "7: note: command reread: is declared again; merged. One tool takes the parameters of"
+        " both. The app decides which can be used together.",
     ),
     Case(
         "repeated",
         '<class name="entry" code="entr"/>',
-        "7: note: class entry: is declared again; merged. There is one row for all of them.",
+        "7: note: class entry: is declared again; merged. IAC treats them as one.",
     ),
 )

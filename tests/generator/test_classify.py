@@ -248,7 +248,7 @@ def test_being_hidden_is_no_evidence_when_a_quirk_shows_it() -> None:
 
 def test_every_tool_says_in_one_line_why_it_has_its_level() -> None:
     (tool,) = module(source(read(sdef(command("post entry")))))[0].tools
-    assert tool.reason == "leaves the machine and cannot be called back"
+    assert tool.reason == "leaves the machine and cannot be taken back"
     assert tool.summary.endswith(f"DANGEROUS, {tool.reason}.")
 
 

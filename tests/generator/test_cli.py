@@ -128,16 +128,16 @@ def test_a_path_of_another_kind_is_wrong_usage(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     result = run("build", "--dictionary", folder, code=2)
-    assert "contains no .sdef file and no snapshot; name another folder" in result.stderr
+    assert "contains no .sdef file and no snapshot; give another folder" in result.stderr
 
 
 def test_an_unknown_app_is_answered_with_the_nearest(diary: Path, tools: Path) -> None:
     result = run("build", "dairy", "--dictionary", diary, "--output", tools, code=2)
     assert result.stderr == (
-        "iac-gen: no dictionary belongs to an app called dairy. Nearest: diary, local.diary.\n"
+        "iac-gen: there is no dictionary for an app called dairy. Nearest: diary, local.diary.\n"
     )
     result = run("build", "zzzzzz", "--dictionary", diary, "--output", tools, code=2)
-    assert result.stderr.endswith("called zzzzzz. See iac-gen list.\n")
+    assert result.stderr.endswith("called zzzzzz. Run iac-gen list to see the apps.\n")
     assert not tools.exists()
 
 
@@ -150,13 +150,16 @@ def test_an_app_may_be_called_by_any_of_its_names(tools: Path, name: str) -> Non
 
 def test_options_that_do_not_go_together_are_wrong_usage(diary: Path, tools: Path) -> None:
     both = run("build", "--bundled", "--dictionary", diary, "--output", tools, code=2)
-    assert both.stderr == "iac-gen: give either --dictionary or --bundled\n"
+    assert both.stderr == "iac-gen: give --dictionary or --bundled, not both\n"
     named = run("build", "diary", "--prune", "--output", tools, code=2)
-    assert named.stderr == "iac-gen: --prune needs a build of all apps; leave out the names\n"
+    assert (
+        named.stderr
+        == "iac-gen: --prune works only with a build of all apps; leave out the names of apps\n"
+    )
     search = run("list", "--search", diary, code=2)
-    assert search.stderr == f"iac-gen: {diary} is not a folder; check --search\n"
+    assert search.stderr == f"iac-gen: {diary}, given with --search, is not a folder\n"
     neither = run("show", "--bundled", code=2)
-    assert neither.stderr == "iac-gen: name the apps to show, or give --all\n"
+    assert neither.stderr == "iac-gen: give the names of the apps to show, or --all\n"
 
 
 def test_an_output_that_cannot_be_written_is_one_line(diary: Path, tools: Path) -> None:
@@ -183,9 +186,9 @@ def test_what_is_gone_is_told_and_pruned(diary: Path, tools: Path) -> None:
     run("build", "--dictionary", diary.parent, "--output", tools)
     ledger.unlink()
     kept = run("build", "--dictionary", diary.parent, "--output", tools)
-    assert "Gone, but kept: ledger (remove with --prune)" in kept.stdout
+    assert "Kept, although the app is no longer there: ledger (--prune removes them)" in kept.stdout
     pruned = run("build", "--dictionary", diary.parent, "--output", tools, "--prune")
-    assert "Removed, because the app is gone: ledger" in pruned.stdout
+    assert "Removed, because the app is no longer there: ledger" in pruned.stdout
     assert not (tools / "ledger.py").exists()
 
 
@@ -207,7 +210,9 @@ def test_a_snapshot_may_be_given_a_name_and_a_bundle_id(diary: Path, tmp_path: P
     assert row == "my_diary  My Diary  com.example.Diary\n"
     diary.with_name("Ledger.sdef").write_bytes(sdef())
     result = run("snapshot", tmp_path, "--output", tmp_path / "out", "--name", "X", code=2)
-    assert result.stderr == "iac-gen: --name and --bundle-id need exactly one dictionary\n"
+    assert (
+        result.stderr == "iac-gen: --name and --bundle-id work only with exactly one dictionary\n"
+    )
 
 
 def test_snapshots_of_good_files_are_written_beside_bad_ones(diary: Path, tmp_path: Path) -> None:
@@ -254,7 +259,7 @@ def test_a_machine_without_scriptable_apps_is_told(
     monkeypatch.setattr(macos, "installed", lambda search: [])
     result = run("build", "--search", tmp_path, "--output", tools, code=1)
     assert result.stderr == (
-        "iac-gen: no app with a scripting dictionary was found; see iac-gen list\n"
+        "iac-gen: no app with a scripting dictionary was found; run iac-gen list to see why\n"
     )
 
 
@@ -264,7 +269,7 @@ def test_without_a_mac_the_bundled_snapshots_are_used(
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(cli_build, "default_output", lambda: tools)
     result = run("build", "notes")
-    assert result.stderr == "iac-gen: this is not a Mac; using the bundled snapshots\n"
+    assert result.stderr == "iac-gen: this is not a Mac, so the bundled snapshots are used\n"
     assert (tools / "notes.py").is_file()
 
 

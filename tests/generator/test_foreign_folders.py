@@ -40,8 +40,8 @@ def test_a_folder_of_somebody_else_is_not_taken_over(tmp_path: Path, name: str) 
     assert tree(tmp_path / "tools") == before
     assert result.exit_code == 2
     assert result.stderr == (
-        f"iac-gen: {tmp_path / 'tools'} holds {name} and no tools.lock, so no build made it;"
-        " nothing was changed: name a new or empty folder\n"
+        f"iac-gen: {tmp_path / 'tools'} contains {name} and no tools.lock, so no build made it."
+        " Nothing was changed; give a new or empty folder\n"
     )
 
 
@@ -72,8 +72,8 @@ def test_a_file_that_no_build_wrote_stays_in_a_folder_of_a_build(
     assert tree(tools) == before
     assert result.exit_code == 2
     assert result.stderr == (
-        f"iac-gen: {tools / 'diary.py'} was not written by iac-gen and stays;"
-        " nothing was changed: move it away\n"
+        f"iac-gen: {tools / 'diary.py'} was not written by iac-gen,"
+        " so nothing was changed; move it away\n"
     )
 
 
@@ -101,7 +101,7 @@ def test_a_folder_that_is_called_as_a_stage_is_not_cleared_away(tmp_path: Path) 
     before = tree(tools)
     result = run(tmp_path, "build")
     assert result.exit_code == 2
-    assert "has no journal; nothing was changed" in result.stderr
+    assert "has no journal. Nothing was changed" in result.stderr
     assert tree(tools) == before
 
 

@@ -86,8 +86,8 @@ def test_a_name_of_a_dictionary_leads_nowhere_else(tmp_path: Path, declared: str
         content = plistlib.dumps({"OSAScriptingDefinition": declared}, fmt=plistlib.FMT_BINARY)
     (path / "Contents" / "Info.plist").write_bytes(content)
     told = reason(tmp_path)
-    assert told.startswith("names ")
-    assert told.endswith(", which is not in its Resources")
+    assert told.startswith("its dictionary ")
+    assert told.endswith(" is not in its Resources folder")
     assert told.isprintable()
     assert len(told) < 130
 
@@ -99,7 +99,7 @@ def test_resources_that_lie_outside_the_bundle_are_not_its_own(tmp_path: Path) -
     path = bundle(tmp_path / "apps", "Diary.app", OSAScriptingDefinition="Diary")
     (path / "Contents" / "Resources").rmdir()
     (path / "Contents" / "Resources").symlink_to(outside)
-    assert reason(tmp_path / "apps") == "names Diary, which is not in its Resources"
+    assert reason(tmp_path / "apps") == "its dictionary Diary is not in its Resources folder"
 
 
 def test_a_bundle_that_links_to_itself_is_passed_over(tmp_path: Path) -> None:
@@ -122,4 +122,6 @@ def test_s32_an_impostor_does_not_take_the_place_of_the_system_s_app(
     assert isinstance(diary, AppBundle)
     assert isinstance(impostor, Unscriptable)
     assert impostor.path == downloads / "Aardvark.app"
-    assert impostor.reason == (f"claims {identifier}, the bundle id of {system / 'Mail.app'}")
+    assert impostor.reason == (
+        f"uses {identifier}, which is the bundle id of {system / 'Mail.app'}"
+    )

@@ -100,7 +100,7 @@ def test_a_command_that_reads_says_that_a_write_has_not_ended_and_changes_nothin
     assert tree(tmp_path) == before
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        f"iac-gen: {tools} holds a write that has not ended; iac-gen build finishes it"
+        f"iac-gen: a build of {tools} was interrupted; run iac-gen build to finish it"
     ]
     assert result.exit_code == (1 if command == "check" else 0)
 
@@ -113,7 +113,7 @@ def test_an_index_in_the_middle_of_a_write_is_left_to_the_next_build(tmp_path: P
     (folder / "listing.jsonl").write_text(listing)
     result = run(tmp_path, "check")
     assert result.exit_code == 2
-    assert result.stderr.splitlines()[-1].endswith("iac-gen build finishes it")
+    assert result.stderr.splitlines()[-1].endswith("run iac-gen build to finish it")
     assert run(tmp_path, "build").exit_code == 0
     assert run(tmp_path, "check").exit_code == 0
     assert (tools / "listing.jsonl").read_text() == listing
@@ -190,7 +190,7 @@ def test_a_stage_that_no_build_left_is_refused_whole(
     assert tree(tmp_path) == before
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
-    assert f"nothing was changed: delete {tools / '.build'} and build again" in line
+    assert f"Nothing was changed. Delete {tools / '.build'} and build again" in line
 
 
 def test_a_stage_of_another_user_is_refused(
@@ -199,7 +199,7 @@ def test_a_stage_of_another_user_is_refused(
     tools = planted(tmp_path)
     stage(tools, GOOD, diary=NEW)
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
-    with pytest.raises(OutputError, match="not yours; nothing was changed"), alone(tools):
+    with pytest.raises(OutputError, match=r"not belong to you\. Nothing was changed"), alone(tools):
         pass
     assert (tools / "diary.py").read_text() != NEW
 
@@ -299,7 +299,10 @@ def test_a_link_in_the_folder_is_neither_read_nor_written_through(
     assert (tree(tmp_path / "private"), tree(tools)) == before
     if command != "diff" or name in ("catalogue.json", "tools.lock"):
         assert result.exit_code == 2
-        assert f"{tools / name} is a link, which is not followed; remove it" in result.stderr
+        assert (
+            f"{tools / name} is a link, which IAC does not follow; put the file itself there"
+            in result.stderr
+        )
 
 
 def test_a_pipe_in_the_folder_is_not_waited_for(tmp_path: Path) -> None:

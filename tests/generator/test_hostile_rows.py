@@ -225,7 +225,7 @@ def test_s26_deep_and_circular_classes_end(tmp_path: Path) -> None:
     (tmp_path / "deep.sdef").write_bytes(sdef("<class>" * 200_000))
     result = run(tmp_path, "--dictionary", str(tmp_path))
     assert result.exit_code == 1
-    assert "is nested more than 64 deep" in result.stderr
+    assert "is nested more than 64 levels deep" in result.stderr
     row = '<class name="%s" code="%s" inherits="%s"><element type="%s"/></class>'
     rows = [row % one for one in (("a", "aaaa", "a", "b"), ("b", "bbbb", "c", "b"))]
     text, told = made("".join([*rows, row % ("c", "cccc", "b", "a"), command()]), tmp_path)
@@ -245,7 +245,7 @@ def test_s27_what_is_too_large_or_no_file_is_skipped(tmp_path: Path) -> None:
              ("--dictionary", str(tmp_path / f"{name}.sdef"))]  # fmt: skip
     result = run(tmp_path, *paths)
     assert result.exit_code == 1
-    for line in ("long.sdef: error: is 200", "many.sdef:", "zero.sdef: error: is not a file"):
+    for line in ("long.sdef: error: has 200", "many.sdef:", "zero.sdef: error: is not a file"):
         assert line in result.stderr
     assert (tmp_path / "out" / "tools" / "good.py").is_file()
 

@@ -88,10 +88,10 @@ def test_what_is_no_tool_is_listed_with_its_reason(diary: Module) -> None:
     made = represent(loaded(content()), "diary_intents", standard(), [])
     told = [one.message for one in made.diagnostics if one.code == "left-out"]
     assert told == [
-        "command DiaryWidget: it configures a widget; no tool is made of it",
-        "command InnerIntent: it is not offered to people; no tool is made of it",
-        "command PhoneIntent: it is not for macOS; no tool is made of it",
-        "command SiriOnlyIntent: it is for the assistant alone; no tool is made of it",
+        "command DiaryWidget: it configures a widget; it gets no tool",
+        "command InnerIntent: the app does not offer it to users; it gets no tool",
+        "command PhoneIntent: it is not for macOS; it gets no tool",
+        "command SiriOnlyIntent: only Siri and Apple's assistant may use it; it gets no tool",
     ]
     rows = {one.code: one.reason for one in unbound(made.resolved, made.diagnostics)}
     assert rows["DiaryWidget"] == "it configures a widget"

@@ -84,7 +84,7 @@ def test_the_first_bundle_of_an_id_is_the_app(tmp_path: Path) -> None:
     bundle(tmp_path / "b/Copy.app", content(action("EvilIntent")), "com.example.diary")
     discovered = from_intents([tmp_path / "a", tmp_path / "b"])
     assert len(discovered.sources) == 1
-    assert "claims com.example.diary, the bundle id of" in discovered.unscriptable[0].reason
+    assert "uses com.example.diary, which is the bundle id of" in discovered.unscriptable[0].reason
 
 
 def test_an_app_without_intents_keeps_its_id(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_file_is_read_again_only_when_it_changed(
 
 
 def test_what_holds_none_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(GeneratorError, match="holds no App Intents metadata"):
+    with pytest.raises(GeneratorError, match="contains no App Intents metadata"):
         from_intents([tmp_path])
 
 

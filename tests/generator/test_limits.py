@@ -57,7 +57,7 @@ def test_a_link_to_a_file_is_followed_and_one_to_itself_is_told(tmp_path: Path) 
     assert load(link)[0].suites
     with pytest.raises(LoadError, match="cannot be read: Too many levels"):
         load(loop)
-    with pytest.raises(LoadError, match="cannot be read: the path is none"):
+    with pytest.raises(LoadError, match="cannot be read: the path is not valid"):
         load(Path("a\0b"))
     with pytest.raises(LoadError, match="is not a file"):
         load(good / "below")
@@ -70,7 +70,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(
     path.write_bytes(b"x" * 30)
     small = os.stat_result((0o100644, 0, 0, 1, 0, 0, 5, 0, 0, 0))
     monkeypatch.setattr(os, "fstat", lambda _: small)
-    with pytest.raises(LimitError, match="is 21 bytes; the limit is 20"):
+    with pytest.raises(LimitError, match="has 21 bytes; the limit is 20"):
         read_file(path, 20)
 
 
@@ -78,7 +78,7 @@ def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "big.sdef"
     with path.open("wb") as file:
         file.truncate(2 * 1024**3)
-    with pytest.raises(LoadError, match="is 2147483648 bytes; the limit is 4194304"):
+    with pytest.raises(LoadError, match="has 2147483648 bytes; the limit is 4194304"):
         load(path)
     with pytest.raises(LoadError, match="limit is"):
         parse(sdef() + b" " * limits.MAX_BYTES, "app.sdef")
@@ -87,8 +87,8 @@ def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"\n<a>" * 65 + b"</a>" * 65, ("depth", 66, "is nested more than 64 deep")),
-        (b"<a>" * 200_000, ("depth", 1, "is nested more than 64 deep")),
+        (b"\n<a>" * 65 + b"</a>" * 65, ("depth", 66, "is nested more than 64 levels deep")),
+        (b"<a>" * 200_000, ("depth", 1, "is nested more than 64 levels deep")),
         (b"<a>" + b"<b/>" * 100_000 + b"</a>", ("count", 1, "has more than 100000 elements")),
         (
             b"<a " + b" ".join(b'a%d=""' % n for n in range(65)) + b"/>",
@@ -135,7 +135,7 @@ def test_the_encodings_that_dictionaries_may_have_are_read(encoding: str) -> Non
 @pytest.mark.parametrize(
     ("attributes", "expected"),
     [
-        ('href="file:///etc/passwd" parse="text"', "an include of text is refused"),
+        ('href="file:///etc/passwd" parse="text"', "an include of plain text is refused"),
         (
             'href="file:///System/Library/ScriptingDefinitions/../../../etc/passwd"',
             "an include that leaves its folder is refused: file:///System/Library/",
@@ -159,7 +159,9 @@ def test_more_includes_than_any_dictionary_has_are_told_one_by_one() -> None:
     include = '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///x"/>'
     dictionary, told = parse(sdef(include * 20), "app.sdef")
     assert len(list(dictionary.declared())) == 16
-    assert [one.message for one in told] == ["more than 16 includes; this one is left out"] * 4
+    assert [one.message for one in told] == [
+        "there are more than 16 includes; this one is left out"
+    ] * 4
 
 
 def test_work_ends_at_its_deadline() -> None:
@@ -271,5 +273,5 @@ def test_a_storm_of_findings_is_ten_lines_and_a_count(tmp_path: Path) -> None:
     storm = [line for line in lines if line.endswith("[code]")]
     assert len(storm) == 10, lines[:4]
     assert lines[-1] == (
-        f"iac-gen: {tmp_path / 'Diary.sdef'}: 30 more of this kind [code]; --json has all"
+        f"iac-gen: {tmp_path / 'Diary.sdef'}: 30 more of this kind [code]; --json lists all"
     )

@@ -101,7 +101,7 @@ def test_the_command_prints_a_line_a_finding_and_their_number(tmp_path: Path) ->
     result = run(path)
     assert result.exit_code == 0
     assert result.stdout == (
-        f"{path}:7: note: command import: is a Python keyword. In Python it is import_."
+        f"{path}:7: note: command import: is a Python keyword. Its name in Python is import_."
         " [python-keyword]\n"
     )
     assert result.stderr == "iac-gen: 1 finding (1 note) in 1 dictionary\n"
@@ -131,7 +131,7 @@ def test_the_command_prints_json(tmp_path: Path) -> None:
             "line": 7,
             "place": "command import",
             "message": "is a Python keyword",
-            "consequence": "In Python it is import_.",
+            "consequence": "Its name in Python is import_.",
         }
     ]
     assert [one["code"] for one in data["failed"]] == ["empty"]
@@ -147,8 +147,8 @@ def test_the_command_says_nothing_of_a_sound_dictionary(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["missing.sdef"], "missing.sdef does not exist; check the path"),
-        (["--rule", "shared-cod", "x.sdef"], "no rule is called shared-cod; nearest: shared-code"),
-        (["--rule", "%%%", "x.sdef"], "no rule is called %%%; there are shared-code"),
+        (["--rule", "shared-cod", "x.sdef"], "there is no rule shared-cod; nearest: shared-code"),
+        (["--rule", "%%%", "x.sdef"], "there is no rule %%%; the rules are shared-code"),
         ([], "Missing argument 'PATH...'"),
     ],
 )

@@ -39,8 +39,8 @@ def test_a_fault_is_told_once_with_its_place_and_consequence(case: Case) -> None
 def test_a_command_with_two_codes_is_two_tools() -> None:
     assert by_rule('<command name="reread" code="diarRERE"/>', "overload-code") == [
         "app.sdef:7: warning: command reread: is declared again with the code 'diarRERE'; the"
-        " second gets a number. There are two tools, and a script that uses the name may send the"
-        " other event. [overload-code]"
+        " second gets a number. IAC makes two tools. A script that uses the name may send the"
+        " other command. [overload-code]"
     ]
 
 
@@ -51,8 +51,8 @@ def test_a_cycle_of_classes_is_an_error_of_one_of_them() -> None:
         '<class name="egg" code="eggg" inherits="hen"/>'
     )
     assert by_rule(items, "inheritance-cycle") == [
-        "app.sdef:7: error: class hen: inherits from itself; cut."
-        " What it inherits through the cycle is missing. [inheritance-cycle]"
+        "app.sdef:7: error: class hen: inherits from itself, which is left out."
+        " The class lacks what it should inherit. [inheritance-cycle]"
     ]
 
 
@@ -163,7 +163,7 @@ def test_diagnostics_without_a_rule_of_their_own_are_passed_on() -> None:
     assert lines == [
         "app.sdef:6: warning: command reread: is odd."
         " The tools may differ from the dictionary. [doubtful]",
-        "app.sdef:6: error: command reread: something is lost. It becomes no tool. [left-out]",
+        "app.sdef:6: error: command reread: something is lost. No tool is made from it. [left-out]",
     ]
 
 

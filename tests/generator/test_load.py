@@ -36,7 +36,7 @@ def only(dictionary: Dictionary) -> list[object]:
         (b"<dictionary>\n<suite name='a'>\n<command", "app.sdef:3: error: is not well-formed XML"),
         (b"<dictionary>\n<suite>\n</dictionary>", "app.sdef:3: error: is not well-formed XML"),
         (b"just text", "app.sdef:1: error: is not well-formed XML"),
-        (b"\n\n<html/>", "holds <html>, not a <dictionary>"),
+        (b"\n\n<html/>", "contains <html> instead of <dictionary>"),
         (b"<dictionary/>", "app.sdef:1: error: declares no suite"),
         (b"<dictionary><documentation/></dictionary>", "declares no suite"),
         (b"<dictionary xmlns:a='x'><xi:other/></dictionary>", "is not well-formed XML"),

@@ -70,12 +70,12 @@ def test_a_dictionary_outside_the_bundle_is_refused(tmp_path: Path, declared: st
     for place in (tmp_path, path, path / "Contents"):
         (place / "Secret.sdef").write_bytes(sdef())
     (path / "Contents" / "Resources" / "link.sdef").symlink_to(tmp_path / "Secret.sdef")
-    assert reason(tmp_path) == f"names {declared}, which is not in its Resources"
+    assert reason(tmp_path) == f"its dictionary {declared} is not in its Resources folder"
 
 
 def test_a_named_dictionary_that_is_missing_is_told(tmp_path: Path) -> None:
     bundle(tmp_path, "Diary.app", OSAScriptingDefinition="Diary.sdef")
-    assert reason(tmp_path) == "names Diary.sdef, which is not in its Resources"
+    assert reason(tmp_path) == "its dictionary Diary.sdef is not in its Resources folder"
 
 
 def test_a_bundle_without_a_plist_is_told(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_an_odd_bundle_id_makes_the_app_a_local_one(tmp_path: Path, identifier: 
     assert not loaded.source.known
     (told,) = loaded.diagnostics
     assert told.code == "bundle-id"
-    assert "is none; the app is built as a local one" in told.message
+    assert "is not a valid bundle id; the app gets a local one" in told.message
     assert str(told).isprintable()
 
 

@@ -71,15 +71,13 @@ def included(xpointer: str, items: str = "", href: str = f"file://{STANDARD}") -
 def test_an_include_that_cannot_be_followed_is_a_warning(xpointer: str) -> None:
     (told,) = included(xpointer)
     assert told.startswith("app.sdef:2: warning: ")
-    assert told.endswith(
-        "is neither all suites nor all but named commands; its terms are missing [include]"
-    )
+    assert told.endswith("is not of a form that IAC knows; its terms are missing [include]")
 
 
 def test_an_include_of_another_file_is_a_warning() -> None:
     (told,) = included("", href="file:///etc/hosts")
     assert told == (
-        "app.sdef:2: warning: /etc/hosts is not at hand; its terms are missing [include]"
+        "app.sdef:2: warning: /etc/hosts was not found; its terms are missing [include]"
     )
 
 
@@ -130,7 +128,7 @@ def test_an_include_of_all_suites_takes_them_whole() -> None:
     [
         (
             '<class name="a" code="aaaa" inherits="b"/><class name="b" code="bbbb" inherits="a"/>',
-            "app.sdef:3: warning: class a inherits from itself; cut [cycle]",
+            "app.sdef:3: warning: class a inherits from itself, which is left out [cycle]",
         ),
         (
             '<class name="a" code="aaaa" inherits="lost"/>',

@@ -176,7 +176,7 @@ def test_an_application_under_another_name_is_the_base_of_ours() -> None:
         '<class name="Program" code="capp"><property name="name" code="pnam" type="text"/></class>'
     )
     assert made.classes["application"].inherits == "Program"
-    assert any("one was made that inherits from Program" in line for line in told)
+    assert any("IAC made one that inherits from Program" in line for line in told)
 
 
 def test_merged_rows_keep_what_each_says() -> None:
@@ -235,7 +235,7 @@ def test_the_standard_suites_step_in_for_their_name_elsewhere() -> None:
     include = Include("file:///Developer/CocoaStandard.sdef")
     path, found, told = find(include, standard())
     assert (path, found) == (STANDARD, standard()[STANDARD])
-    assert told == f"/Developer/CocoaStandard.sdef is not at hand; {STANDARD} steps in"
+    assert told == f"/Developer/CocoaStandard.sdef was not found; {STANDARD} is used instead"
     assert find(include, {})[1] is None
     assert find(Include(""), standard())[2].startswith("an include without href")
 

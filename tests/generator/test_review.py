@@ -118,7 +118,9 @@ def test_check_is_silent_until_something_would_change(diary: Path, tools: Path) 
     diary.write_bytes(sdef(DIARY))
     result = run("check", diary, tools, code=1)
     assert "-def find(" in result.stdout
-    assert result.stderr.startswith("iac-gen: 6 files differ from a build; fix them with: iac-gen ")
+    assert result.stderr.startswith(
+        "iac-gen: 6 files differ from what a build would write; correct this with: iac-gen "
+    )
 
 
 def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> None:

@@ -305,7 +305,7 @@ def test_an_odd_bundle_id_makes_the_app_a_local_one(tmp_path: Path, identifier: 
     path = changed(tmp_path, id=identifier)
     assert read_snapshot(path).id == "local.diary"
     (one,) = told(path)
-    assert "is none; the app is built as a local one [bundle-id]" in one
+    assert "is not a valid bundle id; the app gets a local one [bundle-id]" in one
     assert one.isprintable()
 
 
@@ -322,7 +322,7 @@ def test_a_stem_never_leads_out_of_a_folder(tmp_path: Path, stem: str) -> None:
 def test_an_app_without_a_name_gets_that_of_the_file(tmp_path: Path) -> None:
     path = changed(tmp_path, name="\u200b\n")
     assert read_snapshot(path).name == "Diary"
-    assert told(path) == ["error: names no app; it gets the name of the file [name]"]
+    assert told(path) == ["error: has no name of an app; the name of the file is used [name]"]
 
 
 @pytest.mark.parametrize("digest", ["", "g" * 64, "A" * 64, "0" * 65, 7, None])

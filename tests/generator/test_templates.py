@@ -57,7 +57,7 @@ def test_templates_are_written_into_a_new_folder_only(ours: Path) -> None:
     assert {path.name for path in ours.iterdir()} >= {"module.py.jinja", "tool.py.jinja"}
     result = CliRunner().invoke(cli, ["templates", "--write", str(ours)])
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
-    assert "is not empty; name a new or empty folder" in result.stderr
+    assert "is not empty; give a new or empty folder" in result.stderr
 
 
 def test_templates_of_a_team_are_named_in_the_report_and_in_the_header(
@@ -69,10 +69,10 @@ def test_templates_of_a_team_are_named_in_the_report_and_in_the_header(
     rewrite(ours / "tool.py.jinja", "    return APP", "\n    return APP")
     result = run(tmp_path, "build")
     assert result.exit_code == 0
-    named = re.search(r"Laid out by the templates in ours \(sha256 [0-9a-f]{12}\)", result.stdout)
+    named = re.search(r"The templates in (ours \(sha256 [0-9a-f]{12}\)) were used", result.stdout)
     assert named
     text = (tmp_path / "tools" / "diary.py").read_text()
-    assert f"{named[0]}.\n" in text.partition('\n"""')[0] + "\n"
+    assert f"Laid out by the templates in {named[1]}.\n" in text.partition('\n"""')[0] + "\n"
     assert '"""\n\n    return APP.call(reread' in text
     assert is_black(text)
     assert run(tmp_path, "build").stdout == result.stdout

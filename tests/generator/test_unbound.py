@@ -71,8 +71,8 @@ def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
             '<event name="burnt" code="diarburt"><parameter name="by" code="byby" type="text"/>'
             "</event>",
             [
-                "event burnt 'diarburt': the app sends it and nobody calls it",
-                "parameter by 'byby' of burnt: it belongs to an event, which nobody calls",
+                "event burnt 'diarburt': the app sends it, and no client can call it",
+                "parameter by 'byby' of burnt: it belongs to an event, which no client can call",
             ],
         ),
         (
@@ -82,7 +82,7 @@ def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
         ),
         (
             '<command name="count" code="corecnte" hidden="yes"/>',
-            ["command count 'corecnte': it is hidden; the object tool count sends its event"],
+            ["command count 'corecnte': it is hidden; the object tool count does the same"],
         ),
         (
             '<command name="count" code="corecnte"/>'
@@ -90,8 +90,8 @@ def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
             '<parameter name="each" code="kocl" type="type"/>'
             '<parameter name="by" code="byby" type="text"/></command>',
             [
-                "command number of 'corecnte': the object tool count stands for count, which has"
-                " the same event",
+                "command number of 'corecnte': the object tool count does the same as count"
+                " (same event)",
                 "parameter each 'kocl' of number of: its command has no tool",
                 "parameter by 'byby' of number of: its command has no tool",
             ],
@@ -105,8 +105,8 @@ def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
             '<value-type name="entry" code="entv"/><value-type name="paper" code="papr"/>',
             [
                 "value-type entry 'entv': as a type, the name means the class",
-                "value-type paper 'papr': its code stands for no type that is known; any value"
-                " goes",
+                "value-type paper 'papr': IAC does not know the type of this code, so"
+                " any value is accepted",
             ],
         ),
         (
@@ -132,18 +132,18 @@ def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
             '<enumerator name="red" code="redd"><synonym name="scarlet"/></enumerator>'
             "</enumeration>",
             [
-                "synonym char of burn: it is another name; the tools use the first",
-                "synonym 'mod2' of mood of entry: it is another code; the tools use the first",
-                "synonym scarlet of red of ink: it is another name; the tools use the first",
-                "synonym dye 'dyes' of ink: it is another name with a code of its own; the tools"
-                " use the first",
+                "synonym char of burn: it is a second name; the tools use the first one",
+                "synonym 'mod2' of mood of entry: it is a second code; the tools use the first one",
+                "synonym scarlet of red of ink: it is a second name; the tools use the first one",
+                "synonym dye 'dyes' of ink: it is a second name with a code of its own; the tools"
+                " use the first one",
             ],
         ),
         (
             '<class-extension extends="entry"><responds-to command="burn"/></class-extension>',
             [
-                "responds-to burn of entry: a tool takes any object; the app says which of them"
-                " answer"
+                "responds-to burn of entry: a tool accepts any object; the app decides which"
+                " objects it can use"
             ],
         ),
         (
@@ -161,8 +161,8 @@ def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
             '<enumeration name="ink" code="inks"><enumerator name="red" code="redd"/>'
             '<enumerator name="milk" code="milk" hidden="yes"/></enumeration>',
             [
-                "enumerator milk 'milk' of ink: it is hidden; no schema offers it, though an"
-                " answer may hold it"
+                "enumerator milk 'milk' of ink: it is hidden; no tool offers it, but a result"
+                " may contain it"
             ],
         ),
         (
@@ -176,7 +176,7 @@ def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
         ),
         (
             INCLUDE.format("Library/Leaves.sdef"),
-            ["include /Library/Leaves.sdef: is not at hand; its terms are missing"],
+            ["include /Library/Leaves.sdef: was not found; its terms are missing"],
         ),
     ],
 )

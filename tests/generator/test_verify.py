@@ -108,25 +108,25 @@ def changed(where: str, key: str, value: object) -> dict[str, Any]:
         (RIGHT, []),
         (
             {**RIGHT, "commands": ["getURL", "doJavaScript"]},
-            ["command 'GetURL': we say geturl, JXA says getURL"],
+            ["command 'GetURL': IAC has geturl, JXA has getURL"],
         ),
         (
             {**RIGHT, "commands": ["geturl"]},
-            ["command 'do JavaScript': we say doJavaScript, JXA has no such name"],
+            ["command 'do JavaScript': IAC has doJavaScript, JXA has no such name"],
         ),
         (
             {**RIGHT, "commands": [*RIGHT["commands"], "whisper", "shout"]},
-            ["command: JXA has shout, which no term gives"],
+            ["command: JXA has shout, which belongs to no term"],
         ),
         (
             changed("application", "properties", ["airPlayMode"]),
-            ["property of application 'AirPlay mode': we say airplayMode, JXA says airPlayMode"],
+            ["property of application 'AirPlay mode': IAC has airplayMode, JXA has airPlayMode"],
         ),
         (
             changed("dayBook", "elements", ["leaves"]),
             [
-                "element of day book 'page': we say pages, JXA has no such name",
-                "element of day book: JXA has leaves, which no term gives",
+                "element of day book 'page': IAC has pages, JXA has no such name",
+                "element of day book: JXA has leaves, which belongs to no term",
             ],
         ),
         (
@@ -135,11 +135,11 @@ def changed(where: str, key: str, value: object) -> dict[str, Any]:
         ),
         (
             changed("dayBook", "parent", "Item"),
-            ["parent of day book 'item': we say item, JXA says Item"],
+            ["parent of day book 'item': IAC has item, JXA has Item"],
         ),
         (
             {**RIGHT, "dayBook": {"properties": [], "elements": [], "parent": None}},
-            ["class 'day book': we say dayBook, JXA has no such name"],
+            ["class 'day book': IAC has dayBook, JXA has no such name"],
         ),
     ],
 )
@@ -183,7 +183,7 @@ def test_an_app_is_asked_in_one_process(names: AskedNames, program: Callable[[st
             "import json, sys; n = len(json.load(sys.stdin)['classes']);"
             "row = {'properties': None, 'elements': [], 'parent': None};"
             "print(json.dumps({'commands': None, 'classes': [row] * n}))",
-            "has no reflection",
+            "shows no names",
         ),
         (
             "import json, sys; n = len(json.load(sys.stdin)['classes']);"
@@ -241,9 +241,9 @@ def test_the_command_prints_the_differences_and_fails(
     code, out, err = run("--dictionary", diary, "--osascript", stand_in)
     assert (code, err) == (1, "")
     assert out.splitlines() == [
-        "diary: command 'GetURL': we say geturl, JXA says getURL",
+        "diary: command 'GetURL': IAC has geturl, JXA has getURL",
         "diary: 13 names, 1 differ",
-        "Reflection shows no parameters: 1 names are not compared.",
+        "JavaScript does not show names of parameters, so 1 names are not compared.",
     ]
 
 
@@ -272,7 +272,7 @@ def test_an_app_that_cannot_be_asked_costs_that_app(
     ("arguments", "words"),
     [
         ([], "not a Mac"),
-        (["--simulate", "--osascript", "x"], "either"),
+        (["--simulate", "--osascript", "x"], "not both"),
         (["--tools", "x", "--osascript", "x"], "--simulate"),
         (["nothing", "--bundled", "--simulate"], "no dictionary"),
     ],

@@ -104,4 +104,4 @@ def test_a_dictionary_that_cannot_be_read_is_one_line(diary: Path) -> None:
 
 def test_why_takes_one_app_and_one_name(diary: Path) -> None:
     (line,) = why("diary", "entry", "notes", "--dictionary", diary, code=2)
-    assert "--why takes one app and one name" in line
+    assert "--why needs one app and one name" in line

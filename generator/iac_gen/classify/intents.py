@@ -72,7 +72,7 @@ def by_sentences(command: SdefCommand, around: Given | None = None) -> list[Leve
     that lose something or leave the machine.
     """
     if command.intent is not None and command.intent.said:
-        return [LevelVerdict(command.intent.said, "the app's words say so", "words")]
+        return [LevelVerdict(command.intent.said, "the app's description says so", "words")]
     around = around or Given(answers="value" if command.result else "")
     sentences = [_WORDS.findall(one) for one in command.description.lower().split(". ")]
     short = [

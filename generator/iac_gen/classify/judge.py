@@ -137,7 +137,7 @@ def _coded_in_app(command: SdefCommand, resolved: Resolved, app: Trait) -> Itera
     if command.code in ("coreclos", "corecrel") and Trait.SHELL in app:
         yield LevelVerdict("DANGEROUS", "starts or ends a shell")
     if command.code == "miscslct" and Trait.REMOTE in app:
-        yield LevelVerdict("MODIFY", "selects in any app, which may act")
+        yield LevelVerdict("MODIFY", "selects something in an app, which can trigger an action")
 
 
 def _by_parameters(

@@ -13,18 +13,18 @@ from iac_gen.model import SdefClass, SdefProperty
 from iac_runtime.tool import Level
 
 _CHANGES: Final = LevelVerdict("MODIFY", "changes a property", "access")
-_CREDENTIALS: Final = "is the name that credentials are sent in"
+_CREDENTIALS: Final = "is the user name of a login"
 _ROUTES: Final = "decides where credentials and data go"
 _SENT: Final = "decides how credentials are sent"
 _RUNS: Final = "decides what is run"
-_GUARDED: Final = "is a secret or guards one"
+_GUARDED: Final = "is a secret or protects one"
 _VIEW: Final = LevelVerdict("SAFE", "changes only the view", "words and class")
 
 _TABLE: Final = table("setters")
 _SETS: Final = word_sets("setters")
 _CODES: Final = by_level(_TABLE["codes"])
 _WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(SECRET_WORDS, "is a secret or guards one"),
+    **dict.fromkeys(SECRET_WORDS, "is a secret or protects one"),
     **dict.fromkeys(CODE_WORDS, "decides what is run"),
     **{word: why for why, words in _TABLE["words"].items() for word in words.split()},
 }

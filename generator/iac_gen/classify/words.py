@@ -195,24 +195,24 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     """Return SAFE for a verb that reads, shows or plays where what stands around it proves that."""
     rest = set(words[1:])
     if {"go": SETS["presence"], "join": SETS["rooms"]}.get(words[0], frozenset()) & rest:
-        return LevelVerdict("MODIFY", "others see it")
+        return LevelVerdict("MODIFY", "is seen by others")
     if SETS["elsewhere"] & rest and first.reason == "reads":
-        return LevelVerdict("MODIFY", "asks another computer")
+        return LevelVerdict("MODIFY", "queries another computer")
     if words[0] in ("show", "display", "present") and SETS["asks"] & rest:
         return LevelVerdict("MODIFY", "asks the user")
     told = first.reason in ("reads", _VIEW.reason) and given.answers == "value"
     if SECRET_WORDS & rest and told:
-        return LevelVerdict("DANGEROUS", "answers a secret")
+        return LevelVerdict("DANGEROUS", "returns a secret")
     if words[-1] in SECRET_WORDS and first.reason == _VIEW.reason:
         return LevelVerdict("MODIFY", "shows a secret")
     if words[0] == "select" and words[-1] in ("file", "files"):
-        return LevelVerdict("MODIFY", "takes a file in")
+        return LevelVerdict("MODIFY", "imports a file")
     if words[0] == "get" and given.plain and rest and rest <= SETS["urls"]:
         return LevelVerdict("MODIFY", "opens a URL")
     if words[0] in SETS["goes"] and SETS["urls"] & rest:
         return LevelVerdict("MODIFY", "opens a URL")
     if first.reason == "reads" and not given.answers and words[0] not in SETS["finds"]:
-        return LevelVerdict("MODIFY", "declares no answer")
+        return LevelVerdict("MODIFY", "declares no result")
     active = rest | (_types(given) - SETS["neutral"])
     if words[0] in ("activate", "deactivate") and active and not SETS["places"] & active:
         return _STARTS
@@ -236,9 +236,9 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     if {*SETS["recordings"], "recorder"} & things and words[0] in ("start", "resume", "play"):
         return _CAPTURES
     if words[0] == "start" and SETS["calls"] & rest:
-        return LevelVerdict("DANGEROUS", "leaves the machine and cannot be called back")
+        return LevelVerdict("DANGEROUS", "leaves the machine and cannot be taken back")
     if words[0] == "stop" and SETS["runs"] & things:
-        return LevelVerdict("DANGEROUS", "ends something that runs for a person")
+        return LevelVerdict("DANGEROUS", "ends something that is running for a person")
     if SETS["works"] & things:
         return _STARTS
     if words[0] in PLAYERS or (words[0] in ("skip", "step") and rest and rest <= SETS["on"]):

@@ -52,7 +52,7 @@ DESCRIPTIONS: Final = click.option(
     "--descriptions",
     type=click.Choice(["own", "app"]),
     default="app",
-    help="own leaves out the app's own wording; app adds it after IAC's, cleaned and marked.",
+    help="own: only IAC's descriptions. app: also the app's own wording, cleaned and marked.",
 )
 
 
@@ -60,14 +60,14 @@ DESCRIPTIONS: Final = click.option(
 @APPS
 @source_options
 @click.option("--output", type=PATH, help="Folder for the tools (default: your data folder).")
-@click.option("--prune", is_flag=True, help="Remove the modules of apps that are gone.")
+@click.option("--prune", is_flag=True, help="Remove the modules of apps that are no longer there.")
 @DESCRIPTIONS
 @click.option(
     "--accept-levels",
     "accepted",
     multiple=True,
     metavar="NAME,...",
-    help="Accept a lower level for these: TOOL, APP.CLASS.PROPERTY, APP.CLASS.",
+    help="Accept lower levels for these names: TOOL, APP.CLASS.PROPERTY or APP.CLASS.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @TEMPLATES
@@ -91,7 +91,7 @@ def build(
     Exits with 0 if every app was built, 1 if one was skipped or a level fell, 2 for wrong usage.
     """
     if prune and apps:
-        fail("--prune needs a build of all apps; leave out the names")
+        fail("--prune works only with a build of all apps; leave out the names of apps")
     folder = output or default_output()
     found = find(apps)
     told = corrections(own, output)
@@ -165,7 +165,7 @@ def _tell(report: Report, folder: Path, *, prune: bool, as_json: bool) -> None:
         _print(report, folder, prune)
     end_with(report.failed)
     if not report.apps:
-        fail("no app with a scripting dictionary was found; see iac-gen list", 1)
+        fail("no app with a scripting dictionary was found; run iac-gen list to see why", 1)
 
 
 def _print(report: Report, folder: Path, prune: bool) -> None:
@@ -186,7 +186,7 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
             f" about {report.tokens} tokens if all are listed"
         )
     if report.templates:
-        click.echo(f"Laid out by the templates in {report.templates}, which are not iac-gen's.")
+        click.echo(f"The templates in {report.templates} were used instead of iac-gen's own.")
     _warn(one for app in report.apps for one in app.diagnostics)
     cleaned = sum(app.cleaned for app in report.apps)
     if cleaned:
@@ -194,9 +194,9 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
     if report.gone:
         keys = ", ".join(report.gone)
         click.echo(
-            f"Removed, because the app is gone: {keys}"
+            f"Removed, because the app is no longer there: {keys}"
             if prune
-            else f"Gone, but kept: {keys} (remove with --prune)"
+            else f"Kept, although the app is no longer there: {keys} (--prune removes them)"
         )
 
 
@@ -214,7 +214,7 @@ def _warn(diagnostics: Iterable[Diagnostic]) -> None:
             click.echo(f"iac-gen: {on_one_line(str(one), 1000)}", err=True)
     for (file, code), count in told.items():
         if count > _TOLD:
-            text = f"{file}: {count - _TOLD} more of this kind [{code}]; --json has all"
+            text = f"{file}: {count - _TOLD} more of this kind [{code}]; --json lists all"
             click.echo(f"iac-gen: {on_one_line(text, 1000)}", err=True)
 
 
@@ -255,9 +255,9 @@ def check(
     end_with(report.failed)
     if differing:
         count = "1 file differs" if len(differing) == 1 else f"{len(differing)} files differ"
-        fail(f"{count} from a build; fix them with: {again}", 1)
+        fail(f"{count} from what a build would write; correct this with: {again}", 1)
     if report.gone:
-        fail(f"some apps are gone; remove their modules with: {again} --prune", 1)
+        fail(f"some apps are no longer there; remove their modules with: {again} --prune", 1)
     if waiting:
         sys.exit(1)
 
@@ -271,7 +271,7 @@ def _end_with_falls(report: Report, outcome: str, arguments: Sequence[str]) -> N
     fell = "1 level" if len(names) == 1 else f"{len(names)} levels"
     way = shlex.join(["iac-gen", *arguments, *flags])
     # Not cut like other lines: half a command is no way out.
-    click.echo(f"iac-gen: {fell} fell and {outcome}; if this is intended: {way}", err=True)
+    click.echo(f"iac-gen: {fell} fell, and {outcome}. If you accept this, run: {way}", err=True)
     sys.exit(1)
 
 

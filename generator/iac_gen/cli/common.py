@@ -35,7 +35,11 @@ TEMPLATES = click.option(
     "--templates", type=PATH, help="A folder of your own templates; see iac-gen templates."
 )
 QUIRKS = click.option(
-    "--quirks", "own", multiple=True, type=PATH, help="A quirk file of yours, or a folder of them."
+    "--quirks",
+    "own",
+    multiple=True,
+    type=PATH,
+    help="A file of your own corrections (quirks), or a folder of them.",
 )
 INSTALLED: Final = "installed"
 """Stands for the places of a Mac where App Intents metadata lies."""
@@ -74,13 +78,13 @@ def source_options(command: Callable[..., None]) -> Any:
         help="An .sdef file, a snapshot, or a folder of either.",
     )
     @click.option(
-        "--search", multiple=True, type=PATH, help="Look for apps in this folder too (macOS)."
+        "--search", multiple=True, type=PATH, help="Also look for apps in this folder (macOS)."
     )
     @click.option(
         "--intents",
         multiple=True,
         type=PATH,
-        help="App Intents: a file, an app, a folder of either, or `installed` (macOS).",
+        help="Where to read App Intents: a file, an app, a folder, or `installed` (macOS).",
     )
     @click.option("--bundled", is_flag=True, help="Use the snapshots that come with iac-gen.")
     @functools.wraps(command)
@@ -115,7 +119,7 @@ def _intents(paths: Sequence[Path]) -> Discovered:
 
 def _found(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) -> Discovered:
     if dictionaries and bundled:
-        raise GeneratorError("give either --dictionary or --bundled")
+        raise GeneratorError("give --dictionary or --bundled, not both")
     if dictionaries:
         return discover.from_paths(dictionaries, known_apps())
     if bundled:
@@ -123,9 +127,9 @@ def _found(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) 
     if sys.platform == "darwin" or search:
         for folder in search:
             if not folder.is_dir():
-                raise GeneratorError(f"{folder} is not a folder; check --search")
+                raise GeneratorError(f"{folder}, given with --search, is not a folder")
         return discover.from_bundles(macos.installed(search))
-    click.echo("iac-gen: this is not a Mac; using the bundled snapshots", err=True)
+    click.echo("iac-gen: this is not a Mac, so the bundled snapshots are used", err=True)
     return discover.from_bundled_snapshots()
 
 
@@ -172,7 +176,9 @@ def corrections(own: Sequence[Path], output: Path | None) -> Corrections:
         }
         return Corrections({**theirs, **found}, accepted)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise GeneratorError(f"{team} is damaged; iac-fleet forward writes it again") from None
+        raise GeneratorError(
+            f"{team} is damaged; run iac-fleet forward, which writes it again"
+        ) from None
 
 
 def inputs_of(

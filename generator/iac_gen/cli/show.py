@@ -64,7 +64,7 @@ def snapshot(
     files: dict[str, str] = {}
     found = discover.from_paths(paths, known_apps())
     if (name or bundle_id) and len(found.sources) != 1:
-        raise GeneratorError("--name and --bundle-id need exactly one dictionary")
+        raise GeneratorError("--name and --bundle-id work only with exactly one dictionary")
     loaded, failed = discover.read(found)
     for one in loaded:
         source = one.source
@@ -110,11 +110,11 @@ def show(
     told = corrections(own, None)
     if asked:
         if apps or everything or only_unbound:
-            fail("--why takes one app and one name, and nothing else")
+            fail("--why needs one app and one name, and works with no other option")
         _show_why(*asked, find, told)
         return
     if bool(apps) == everything:
-        fail("name the apps to show, or give --all")
+        fail("give the names of the apps to show, or --all")
     failed: list[Diagnostic] = []
     shown: list[str] = []
     inputs = inputs_of(find(apps), Previous(), told=told)
@@ -180,7 +180,7 @@ def list_(find: Find) -> None:
 @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option(
-    "--rule", "names", multiple=True, metavar="NAME", help="Check only this rule; repeatable."
+    "--rule", "names", multiple=True, metavar="NAME", help="Check only this rule; can be repeated."
 )
 def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...]) -> None:
     """List what is odd or wrong at PATH: dictionaries, snapshots, folders of either, quirk files.
@@ -191,8 +191,8 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
     for name in names:
         if name not in RULES:
             near = difflib.get_close_matches(name, RULES, 3, 0.4)
-            hint = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(RULES)}"
-            fail(f"no rule is called {name}; {hint}")
+            hint = f"nearest: {', '.join(near)}" if near else f"the rules are {', '.join(RULES)}"
+            fail(f"there is no rule {name}; {hint}")
     rules = {name: rule for name, rule in RULES.items() if not names or name in names}
     own = [path for path in paths if path.suffix == ".toml"]
     named = [path for path in paths if path not in own]
@@ -237,9 +237,9 @@ _SIMULATOR: Final = (sys.executable, "-P", "-m", "iac_simulator.osascript")
 @command("verify-names")
 @APPS
 @source_options
-@click.option("--osascript", "program", metavar="PROGRAM", help="The osascript to use.")
-@click.option("--simulate", is_flag=True, help="Ask the simulator instead of a Mac.")
-@click.option("--tools", type=PATH, help="With --simulate: the folder of tools to simulate.")
+@click.option("--osascript", "program", metavar="PROGRAM", help="The osascript program to use.")
+@click.option("--simulate", is_flag=True, help="Compare with the simulator instead of a Mac.")
+@click.option("--tools", type=PATH, help="With --simulate: simulate the tools in this folder.")
 def verify_names(
     apps: tuple[str, ...],
     find: Find,
@@ -249,9 +249,9 @@ def verify_names(
 ) -> None:
     """Compare IAC's JavaScript names with JXA's reflection; no app is started."""
     if simulate and program:
-        fail("give either --osascript or --simulate")
+        fail("give --osascript or --simulate, not both")
     if tools and not simulate:
-        fail("--tools needs --simulate")
+        fail("--tools works only with --simulate")
     if not simulate and not program and sys.platform != "darwin":
         fail("this is not a Mac; give --simulate, or --osascript with another program")
     simulated = {"IAC_SIMULATOR_TOOLS": str(tools)} if tools else {}
@@ -264,7 +264,7 @@ def verify_names(
             continue
         key, names = outcome
         if names.kind == "intents":
-            click.echo(f"{key}: intents have no JavaScript names")
+            click.echo(f"{key}: App Intents have no JavaScript names")
             continue
         try:
             rows = differences(names, reflect(names, asked, environment=simulated))
@@ -281,7 +281,9 @@ def verify_names(
         wrong += len(rows)
         parameters += names.parameters
     if parameters:
-        click.echo(f"Reflection shows no parameters: {parameters} names are not compared.")
+        click.echo(
+            f"JavaScript does not show names of parameters, so {parameters} names are not compared."
+        )
     end_with(failed)
     if wrong:
         sys.exit(1)
@@ -292,13 +294,19 @@ def _names(key: str, made: Representation) -> tuple[str, AskedNames]:
 
 
 @command("templates")
-@click.option("--write", "folder", required=True, type=PATH, help="A new or empty folder.")
+@click.option(
+    "--write",
+    "folder",
+    required=True,
+    type=PATH,
+    help="The folder to write to, which must be new or empty.",
+)
 def templates_command(folder: Path) -> None:
     """Write the module templates, to change them for `build --templates`."""
     from iac_gen.render import shipped_templates
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        fail(f"{folder} is not empty; name a new or empty folder")
+        fail(f"{folder} is not empty; give a new or empty folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in shipped_templates().items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -65,7 +65,7 @@ def read_json(content: bytes, file: str) -> Table:
         raise LoadError(Diagnostic(file, 0, code, message, "error"))
 
     if len(content) > MAX_BYTES:
-        fail("size", f"is {len(content)} bytes; {MAX_BYTES} are the limit")
+        fail("size", f"has {len(content)} bytes; the limit is {MAX_BYTES}")
     try:
         data = json.loads(content.decode("utf-8"))
     except RecursionError:
@@ -75,7 +75,7 @@ def read_json(content: bytes, file: str) -> Table:
     except ValueError as error:
         fail("json", f"is not JSON: {on_one_line(str(error), 80)}")
     if not isinstance(data, dict) or not isinstance(data.get("actions"), dict):
-        fail("format", "holds no App Intents metadata: it has no actions")
+        fail("format", "contains no App Intents metadata, because it has no actions")
     return data
 
 
@@ -179,7 +179,7 @@ def left_out(row: Table, protocols: Sequence[str]) -> str:
         return "it is not for macOS"
     shown = table(row.get("visibilityMetadata"))
     if shown.get("assistantOnly") is True:
-        return "it is for the assistant alone"
+        return "only Siri and Apple's assistant may use it"
     if row.get("isDiscoverable") is False or shown.get("isDiscoverable") is False:
-        return "it is not offered to people"
+        return "the app does not offer it to users"
     return ""

@@ -151,7 +151,7 @@ def by_app(found: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], list[Unsc
     for one in found:
         first = owners.setdefault(one.owner.casefold(), one.bundle)
         if first != one.bundle:
-            reason = f"claims {one.owner}, the bundle id of {first}"
+            reason = f"uses {one.owner}, which is the bundle id of {first}"
             refused[one.bundle] = Unscriptable(one.bundle, one.bundle.stem, on_one_line(reason))
         if first != one.bundle or one.path == one.bundle:
             continue

@@ -66,5 +66,7 @@ def titles_in(path: Path) -> Titles:
         raise GeneratorError(f"{path} {error}") from None
     except sqlite3.Error as error:
         reason = on_one_line(str(error), 120)
-        raise GeneratorError(f"{path} is not a tool database of a known form: {reason}") from None
+        raise GeneratorError(
+            f"{path} is not a tool database in a form that IAC knows: {reason}"
+        ) from None
     return found

@@ -54,11 +54,11 @@ class _Term(NamedTuple):
 
 
 _SHARED: Final = {
-    "class": "An object of one may come back under the name of the other.",
+    "class": "An object of one class may be returned under the name of the other.",
     "command": "Both tools send the same event.",
-    "enumeration": "A type given by the code means only one of them.",
-    "property": "An answer with this code may be shown under either name.",
-    "record type": "A record of one may come back under the name of the other.",
+    "enumeration": "A type that is given by this code means only one of the two enumerations.",
+    "property": "A result with this code may be shown under either name.",
+    "record type": "A record of one type may be returned under the name of the other.",
     "value type": "For the app, the two types are the same.",
 }
 
@@ -89,7 +89,7 @@ def shared_code(facts: LintFacts) -> Iterator[LintHit]:
         if known.name == term.name or key in seen or inside:
             continue
         seen.add(key)
-        text = f"has the code {term.code!r} of {known.place}"
+        text = f"has the same code {term.code!r} as {known.place}"
         yield LintHit(term.line, term.place, text, _SHARED[term.kind])
 
 
@@ -105,7 +105,7 @@ def several_codes(facts: LintFacts) -> Iterator[LintHit]:
         if known.code == term.code or key in seen:
             continue
         seen.add(key)
-        text = f"has the code {term.code!r}, {known.place} has {known.code!r}"
+        text = f"has the code {term.code!r}, but {known.place} has {known.code!r}"
         if known.place == term.place:
             text = f"has the code {term.code!r} and also {known.code!r}"
         consequence = f"A script that names the {term.kind} may send the other code."
@@ -116,7 +116,7 @@ def duplicate_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find two enumerators of an enumeration, or properties of a class, with one code."""
     for row in of_kind(facts.own, Enumeration):
         for value, text in _twins(row.enumerators):
-            yield hit(row, text, "In a result, the two look the same.", value)
+            yield hit(row, text, "In a result, the two values cannot be told apart.", value)
     mine = {(prop.name, prop.code) for _, prop in properties_of(facts.own)}
     owners: list[SdefClass | RecordType] = [*facts.rows(), *of_kind(facts.own, RecordType)]
     for merged in owners:
@@ -131,7 +131,7 @@ def _twins(rows: Iterable[T]) -> Iterator[tuple[T, str]]:
     for row in rows:
         other = first.setdefault(row.code, row.name)
         if other != row.name:
-            yield row, f"has the code {row.code!r} of {shown(other)}"
+            yield row, f"has the same code {row.code!r} as {shown(other)}"
 
 
 def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
@@ -144,10 +144,20 @@ def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
             coded = codes.setdefault(one.code, one)
             if named.code != one.code:
                 text = f"has the code {one.code!r} and also {named.code!r}"
-                yield hit(command, text, "A script that uses the name sets only one.", one)
+                yield hit(
+                    command,
+                    text,
+                    "Two parameters have this name; a script that uses it sets only one of them.",
+                    one,
+                )
             elif coded.name != one.name:
-                text = f"has the code {one.code!r} of parameter {shown(coded.name)}"
-                yield hit(command, text, "For the app, both are the same; give only one.", one)
+                text = f"has the same code {one.code!r} as parameter {shown(coded.name)}"
+                yield hit(
+                    command,
+                    text,
+                    "For the app, both are the same parameter. Give only one of them.",
+                    one,
+                )
 
 
 def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
@@ -177,11 +187,11 @@ def synonym(facts: LintFacts) -> Iterator[LintHit]:
         for one in getattr(part, "synonyms", ()):
             if not one.name and not one.code:
                 yield LintHit(
-                    line, where, "has a synonym without name and code", "It says nothing."
+                    line, where, "has a synonym without name and code", "The synonym has no effect."
                 )
             elif one.code and not is_written_code(one.code, size):
-                text = f"has a synonym with the code {one.code!r}, not {size} characters"
-                yield LintHit(line, where, text, "An answer with this code is not recognised.")
+                text = f"has a synonym whose code {one.code!r} is not {size} characters"
+                yield LintHit(line, where, text, "A result with this code is not recognised.")
 
 
 CODES: Final = (

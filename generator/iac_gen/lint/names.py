@@ -59,11 +59,11 @@ def member_clash(facts: LintFacts) -> Iterator[LintHit]:
         for prop in row.properties:
             held = collections.get(naming.jxa(prop.name))
             if held is not None and mine & {prop.name, held}:
-                text = f"has the JavaScript name of the elements {shown(held)}"
-                yield hit(row, text, "One of the two cannot be reached in a reference.", prop)
+                text = f"has the same name in JavaScript as the elements {shown(held)}"
+                yield hit(row, text, "A reference can reach only one of the two.", prop)
             elif prop.name in terms and prop.name in mine:
-                text = "The name alone means the property; the plural means the elements."
-                yield hit(row, "is the term of an element too", text, prop)
+                text = "In a reference, the name means the property; its plural means the elements."
+                yield hit(row, "is also the name of an element", text, prop)
 
 
 def type_clash(facts: LintFacts) -> Iterator[LintHit]:
@@ -81,8 +81,10 @@ def type_clash(facts: LintFacts) -> Iterator[LintHit]:
                     # Simple types go before classes, as in `types`.
                     simple = item.name in TYPES and known == f"class {shown(item.name)}"
                     meant = f"the simple type {item.name}" if simple else known
-                    text = f"has the name of {known}"
-                    yield LintHit(item.line, where, text, f"As a type, it means {meant}.")
+                    text = f"has the same name as {known}"
+                    yield LintHit(
+                        item.line, where, text, f"Used as a type, the name means {meant}."
+                    )
 
 
 def command_clash(facts: LintFacts) -> Iterator[LintHit]:
@@ -94,7 +96,7 @@ def command_clash(facts: LintFacts) -> Iterator[LintHit]:
     for command in _commands(facts):
         known = properties.get(naming.jxa(command.name))
         if known:
-            yield hit(command, f"has the JavaScript name of {known}")
+            yield hit(command, f"has the same name in JavaScript as {known}")
 
 
 def _commands(facts: LintFacts) -> Iterator[SdefCommand]:
@@ -111,7 +113,7 @@ def identifier_clash(facts: LintFacts) -> Iterator[LintHit]:
     commands = (
         (naming.function_name(c.name, c.code), c.name, c.line, place(c)) for c in _commands(facts)
     )
-    yield from _same(commands, "Python", "The name of the later tool gets a number.")
+    yield from _same(commands, "Python", "A number is added to the name of the second tool.")
     for command in _commands(facts):
         rows = (
             (
@@ -122,7 +124,7 @@ def identifier_clash(facts: LintFacts) -> Iterator[LintHit]:
             )
             for one in command.parameters
         )
-        yield from _same(rows, "Python", "The name of the later one gets a number.")
+        yield from _same(rows, "Python", "A number is added to the name of the second parameter.")
     mine = {prop.name for _, prop in properties_of(facts.own)}
     for row in facts.rows():
         rows = (
@@ -130,7 +132,7 @@ def identifier_clash(facts: LintFacts) -> Iterator[LintHit]:
             for p in row.properties
             if p.name in mine
         )
-        yield from _same(rows, "JavaScript", "Only one of them can be reached in a reference.")
+        yield from _same(rows, "JavaScript", "A reference can reach only one of the two.")
 
 
 def _same(
@@ -141,7 +143,7 @@ def _same(
     for spelling, name, line, where in rows:
         known = first.setdefault(spelling, name)
         if known != name:
-            text = f"is {shown(spelling)} in {language}, as {shown(known)} is"
+            text = f"becomes {shown(spelling)} in {language}, and so does {shown(known)}"
             yield LintHit(line, where, text, consequence)
 
 
@@ -150,7 +152,7 @@ def python_keyword(facts: LintFacts) -> Iterator[LintHit]:
     for command in _commands(facts):
         for member in (None, *command.parameters):
             if keyword.iskeyword(name := naming.snake((member or command).name)):
-                yield hit(command, "is a Python keyword", f"In Python it is {name}_.", member)
+                yield hit(command, "is a Python keyword", f"Its name in Python is {name}_.", member)
 
 
 def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
@@ -161,17 +163,17 @@ def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
     for owner, prop in properties_of(facts.own):
         # A field of a record is a key of a plain object.
         if isinstance(owner, SdefClass) and (name := naming.jxa(prop.name)) in _OBJECT | _SPECIFIER:
-            text = f"is {name} in JavaScript, which every object has"
+            text = f"becomes {name} in JavaScript, a member that every object has"
             yield hit(owner, text, member=prop)
     held = {facts.classes.get(element.type) for _, element in elements_of(facts.own)}
     for row in facts.rows():
         name = naming.jxa(naming.plural(row.name, row.plural))
         if row.name in held and name in _OBJECT | _SPECIFIER:
-            text = f"has the plural {name}, which every object has in JavaScript"
+            text = f"has the plural {name}, in JavaScript a member that every object has"
             yield hit(row, text)
     for command in _commands(facts):
         if (name := naming.jxa(command.name)) in _OBJECT:
-            text = f"is {name} in JavaScript, which every function has"
+            text = f"becomes {name} in JavaScript, a member that every function has"
             yield hit(command, text)
 
 
@@ -185,8 +187,8 @@ def missing_plural(facts: LintFacts) -> Iterator[LintHit]:
             yield LintHit(
                 lines[row.name],
                 place(row),
-                "is contained by another class and declares no plural",
-                f"In a reference its objects are called {shown(naming.plural(row.name, ''))}.",
+                "is an element of another class, but declares no plural",
+                f"A reference uses {shown(naming.plural(row.name, ''))} as its plural.",
             )
 
 
@@ -196,7 +198,7 @@ def unverified_name(facts: LintFacts) -> Iterator[LintHit]:
     for kind, name, line, where in _scripted(facts):
         if not naming.jxa_verified(name) and (kind, name) not in seen:
             seen.add((kind, name))
-            text = f"may not be {shown(naming.jxa(name))} in JavaScript"
+            text = f"is probably, but not certainly, {shown(naming.jxa(name))} in JavaScript"
             yield LintHit(line, where, text)
 
 
@@ -218,7 +220,7 @@ def hidden_characters(facts: LintFacts) -> Iterator[LintHit]:
         found = sorted({ch for ch in text if ch not in "\t\n\r" and not clean(ch)})
         if found:
             listed = ", ".join(f"U+{ord(ch):04X}" for ch in found[:5])
-            yield LintHit(line, where, f"has characters in its {what} that are not seen ({listed})")
+            yield LintHit(line, where, f"has invisible characters in its {what} ({listed})")
 
 
 def _texts(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:

@@ -44,7 +44,7 @@ def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
     for name, (line, where) in first.items():
         # Where there is no name at all, the rule missing-type says it.
         if name:
-            more = f" ({count[name]} places in all)" if count[name] > 1 else ""
+            more = f" (in {count[name]} places)" if count[name] > 1 else ""
             text = f"has the type {shown(name)}, which is declared nowhere{more}"
             yield LintHit(line, where, text)
 
@@ -75,10 +75,10 @@ def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
     made = {row.name for row in facts.resolved.classes}
     for row, element in elements_of(facts.own):
         if element.type not in facts.classes:
-            text = "It cannot be listed or counted."
+            text = "Such elements cannot be listed or counted."
             if element.type in made:
-                text = "A class without properties takes its place."
-            yield hit(row, "is of a class that is declared nowhere", text, element)
+                text = "IAC uses a class without properties instead."
+            yield hit(row, "belongs to a class that is declared nowhere", text, element)
 
 
 def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
@@ -86,7 +86,7 @@ def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
     made = {row.name for row in facts.resolved.classes}
     for row in of_kind(facts.own, SdefClass):
         if row.extends and row.extends not in facts.classes:
-            text = "Its properties and elements are left out."
+            text = "The properties and elements of the extension are left out."
             if row.extends in made:
                 text = "The class consists only of its extensions."
             yield hit(row, "is extended but declared nowhere", text)
@@ -118,7 +118,7 @@ def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
         optional = command.direct is not None and command.direct.optional
         for one in command.parameters:
             if optional and not one.optional:
-                yield hit(command, "is required and stands behind an optional one", member=one)
+                yield hit(command, "is required, but follows an optional parameter", member=one)
             optional = optional or one.optional
 
 
@@ -126,7 +126,7 @@ def empty_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find enumerations without a value."""
     for row in of_kind(facts.own, Enumeration):
         if not row.enumerators:
-            yield hit(row, "has no enumerators")
+            yield hit(row, "has no values")
 
 
 def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
@@ -202,7 +202,7 @@ def _unused(
     used = {name for use in uses_of_all for name in type_names(use.types)}
     for row in rows:
         if not row.hidden and not used & {row.name, row.id, row.code}:
-            yield hit(row, "is the type of nothing")
+            yield hit(row, "is not used as a type")
 
 
 TYPES: Final = (

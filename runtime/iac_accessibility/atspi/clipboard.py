@@ -112,7 +112,7 @@ class Clipboard:
             if got is None:
                 continue
             if got.property_type == self._incremental:
-                raise ActionFailed("the clipboard contains something large, which would be lost")
+                raise ActionFailed("the clipboard contains something too large to be restored")
             if got.format != 8:
                 continue
             value = got.value

@@ -161,7 +161,7 @@ def decode_items(raw: bytes, at: int) -> list[tuple[Any, ...]]:
     try:
         return _rows(raw, at)
     except (struct.error, IndexError) as error:
-        raise ValueError(f"a snapshot that cannot be read: {error}") from None
+        raise ValueError(f"the snapshot cannot be read: {error}") from None
 
 
 def _rows(raw: bytes, at: int) -> list[tuple[Any, ...]]:

@@ -119,7 +119,7 @@ def item_of(*answers: Answer) -> ElementItem | UiFault:
     assert isinstance(states, tuple)
     bits = bits_of(states[0])
     if bits >> STATES["defunct"] & 1:
-        return Gone("the element is defunct")
+        return Gone("the element no longer exists")
     return ElementItem(role[0], variant(name, ""), bits, variant(said, ""))
 
 

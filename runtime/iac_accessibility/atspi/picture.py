@@ -27,7 +27,7 @@ def grab(pid: int, frame: Frame) -> Picture:
 
     if not os.environ.get("DISPLAY"):
         raise Unsupported(
-            "there is no X display; Wayland does not show a program other programs' windows"
+            "there is no X display, and Wayland does not let a program see other programs' windows"
         )
     try:
         opened = display.Display()
@@ -40,7 +40,7 @@ def grab(pid: int, frame: Frame) -> Picture:
         width = min(int(frame.x + frame.width), whole.width) - left
         height = min(int(frame.y + frame.height), whole.height) - top
         if width < 1 or height < 1:
-            raise Unsupported("that is not on the screen")
+            raise Unsupported("the window is not on the screen")
         shown = Frame(left, top, width, height)
         try:
             image = root.get_image(left, top, width, height, X.ZPixmap, 0xFFFFFFFF)
@@ -48,7 +48,7 @@ def grab(pid: int, frame: Frame) -> Picture:
         except error.XError as fault:
             raise Silent(f"the X server refused: {fault}") from None
         if image.depth not in (24, 32):
-            raise Unsupported(f"a screen of {image.depth} bits")
+            raise Unsupported(f"IAC does not support a screen with {image.depth} bits")
         return Picture((width, height), image.data, "BGRX", shown, covered)
 
 

@@ -74,9 +74,7 @@ class XDisplay:
 
     def __init__(self, name: str | None = None) -> None:
         if not (name or os.environ.get("DISPLAY")):
-            raise Silent(
-                "there is no X display; Wayland does not let programs press keys without its portal"
-            )
+            raise Silent("there is no X display, and Wayland does not let this program press keys")
         try:
             self._display = display.Display(name)
         except (error.DisplayError, OSError) as fault:

@@ -128,7 +128,7 @@ class MacBridge:
         if not self._prompted:
             self._prompted = True
             Ax.AXIsProcessTrustedWithOptions({Ax.kAXTrustedCheckOptionPrompt: True})
-        raise Denied("this process is not trusted")
+        raise Denied("this process has no Accessibility permission")
 
     def reader(self, app: UiApp, *, whole: bool, timeout: float) -> MacReader:  # noqa: ARG002
         """Return a reader; macOS has nothing to read in bulk but an element's attributes."""
@@ -142,7 +142,7 @@ class MacBridge:
         while len(way) < _MAX_DEPTH:
             left = end - time.monotonic()
             if left <= 0:
-                raise Silent("the way up was not followed in time")
+                raise Silent("the element's containers could not be read in time")
             parent = attribute(timed(way[-1], left), Ax.kAXParentAttribute)
             role = attribute(timed(parent, left), Ax.kAXRoleAttribute)
             if role == Ax.kAXApplicationRole or parent in way:

@@ -81,7 +81,7 @@ class MacReader:
         for handle in handles:
             left = end - time.monotonic()
             if left <= 0:
-                answers.append(Silent("not reached in time"))
+                answers.append(Silent("the element was not read in time"))
                 continue
             try:
                 answers.append(_node(timed(handle, left), want))

@@ -156,7 +156,7 @@ class _Reader:
         known = called or name in ("run", "idle", "quit", "open") or labelled(tokens)
         if not simple or not known:
             self.add(
-                "DANGEROUS", "handler", "declares a handler of a kind that was not understood",
+                "DANGEROUS", "handler", "declares a handler of a kind that IAC does not know",
                 name, tokens[0].start,
             )  # fmt: skip
 
@@ -195,7 +195,7 @@ class _Reader:
                 continue
             if target.app is None:
                 self.findings.unknown[target.name] = None
-                says = "names an app whose dictionary is not known here"
+                says = "names an app whose dictionary IAC does not know"
                 self.add("DANGEROUS", "target", says, target.name, token.start)
             else:
                 self.findings.targets[target.app.bundle] = None
@@ -313,7 +313,7 @@ class _Reader:
                 says = "touches a program that asks for consent or holds secrets"
                 self.add("DANGEROUS", "blocked", says, text_after(units, place), unit.start)
             elif looks_into(unit):
-                says = "reads what is on the screen, in a shell or in a file of settings"
+                says = "reads from the screen, a shell or a settings file"
                 self.add("MODIFY", "private", says, unit.word, unit.start)
         self._tools(units, scene)
 
@@ -330,7 +330,7 @@ class _Reader:
                 says = "names code that is not in this script"
                 self.add("DANGEROUS", "phrase", says, f"{before.word} {unit.word}", unit.start)
             elif unit.word == "use" and word_at(units, place + 1) not in _USED:
-                says = "uses something whose words are not known here"
+                says = "uses something whose terms IAC does not know"
                 self.add("DANGEROUS", "phrase", says, unit.word, unit.start)
             elif before is not None and before.kind in values and unit.kind in values:
                 self.add("DANGEROUS", "unknown", "was not understood", unit.word, unit.start)

@@ -223,7 +223,7 @@ def misused(
         asked = after in _LINKS and word_at(units, end + 1) == "me"
         own = before == "my" or (asked and word_at(units, end + 2) not in _LINKS)
         if unit.word in verbs:
-            yield unit, "names something of its own as a command is called"
+            yield unit, "gives something of its own the name of a command"
         elif own or (
             not told
             and unit.word in names.handlers
@@ -235,14 +235,14 @@ def misused(
         elif told and set_here is not None and (not start or before in ("then", "else")):
             # Alone it is the value that a block gives back.
             if unit.word not in set_here or not (after in _JOINS or end == len(units)):
-                yield unit, "was not understood where an app is told what to do"
+                yield unit, "was not understood inside a tell"
         elif told and (before == "its" or _takes(units, before, end)):
-            yield unit, "was not understood in front of what it is given"
+            yield unit, "was not understood before its argument"
         elif before == "'s" or (after == "of" and not _is_index(units, place)):
             holders = _holders(units, start, end, possessive=before == "'s")
             ours = holders and all(is_script(holder.word, names) for holder in holders)
             if not ours and (unit.word not in names.labels or not _are_values(holders)):
-                yield unit, "is a name of the script, asked of something else"
+                yield unit, "is a name of the script, but is used on something else"
 
 
 def is_script(name: str, names: OwnDeclarations) -> bool:

@@ -75,7 +75,7 @@ def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFaul
     if char == "|":
         found = _PIPES.match(script, at)
         if found is None:
-            faults.append(ScanFault("a name in pipes does not end", at))
+            faults.append(ScanFault("a name between bars has no closing bar", at))
             return len(script)
         text = _unescaped(found[1])
         tokens.append(ScriptToken("quoted", text, at, text.casefold()))
@@ -86,14 +86,14 @@ def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFaul
     if found := _SIGN.match(script, at):
         tokens.append(ScriptToken("sign", found.group(), at, found.group().casefold()))
         return found.end()
-    faults.append(ScanFault(f"the character U+{ord(char):04X} has no meaning here", at))
+    faults.append(ScanFault(f"the character U+{ord(char):04X} has no meaning in AppleScript", at))
     return at + 1
 
 
 def _string(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
     found = _STRING.match(script, at)
     if found is None:
-        faults.append(ScanFault("a text does not end", at))
+        faults.append(ScanFault("a closing quotation mark is missing", at))
         return len(script)
     text = _unescaped(found[1])
     tokens.append(ScriptToken("string", text, at, text.casefold()))
@@ -112,7 +112,7 @@ def _comment(script: str, at: int, faults: list[ScanFault]) -> int:
                 return place
         else:
             place += 1
-    faults.append(ScanFault("a comment does not end", at))
+    faults.append(ScanFault("a comment is not closed", at))
     return len(script)
 
 

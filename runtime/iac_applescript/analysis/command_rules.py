@@ -56,18 +56,18 @@ def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerd
     place = words.index("new") + 1 if "new" in words else 0
     made = rest[place] if place < len(rest) else None
     if made is None or not made.has("class"):
-        return CommandVerdict("DANGEROUS", "makes something that was not understood")
+        return CommandVerdict("DANGEROUS", "makes something that IAC does not understand")
     levels: list[Level] = [entry.level for _, entry in made.entries if entry.use == "class"]
     levels.append("MODIFY")
     place = next((i for i, unit in enumerate(rest) if unit.word == "at"), len(rest))
     end = next((i for i, u in enumerate(rest) if u.word in _WITH and i > place), len(rest))
     if _built(rest[place:end], scene.declared):
         return CommandVerdict(
-            "DANGEROUS", "makes something in a place that is computed at run time"
+            "DANGEROUS", "makes something in a container that the script works out while it runs"
         )
     given = next((i for i, word in enumerate(words) if word in _WITH), len(words))
     if words[given : given + 1] == ["with properties"] and words[given + 1 : given + 2] != ["{"]:
-        return CommandVerdict("DANGEROUS", "gives properties that are not written out here")
+        return CommandVerdict("DANGEROUS", "gives properties that are not written in this line")
     fields = judge_fields(rest, made, scene)
     return (
         fields
@@ -81,7 +81,7 @@ def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
         return CommandVerdict(highest(("MODIFY", base)), "opens a web address")
     if not rest and scene.object:
         return CommandVerdict(
-            "DANGEROUS", "opens the object of its tell with the default app for it"
+            "DANGEROUS", "opens the object of its tell with the default app for that kind of file"
         )
     words = [unit.word for unit in bare(rest) if unit.kind not in ("text", "number")]
     shown = words and words[0] in _FOLDERS and all(map(_is_place, words))
@@ -93,7 +93,7 @@ def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
         or (unit.kind == "text" and not place)
         for place, unit in enumerate(rest)
     ):
-        return CommandVerdict("DANGEROUS", "opens a file or an address with the default app for it")
+        return CommandVerdict("DANGEROUS", "opens a file or an address with its default app")
     return CommandVerdict(highest(("MODIFY", base)), "opens something")
 
 
@@ -120,7 +120,7 @@ def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
         return CommandVerdict("DANGEROUS", "moves or copies many objects at once")
     if _built(rest[to:], scene.declared):
         return CommandVerdict(
-            "DANGEROUS", "moves or copies to a place that is computed at run time"
+            "DANGEROUS", "moves or copies to a place that the script works out while it runs"
         )
     return CommandVerdict(highest(("MODIFY", base)), "moves or copies something")
 
@@ -240,7 +240,7 @@ def _judge_run(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdic
 
 def _judge_select(_rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
     if scene.ui:
-        return CommandVerdict("DANGEROUS", "acts on something on the screen")
+        return CommandVerdict("DANGEROUS", "clicks or changes something on the screen")
     return CommandVerdict(base, "selects")
 
 

@@ -58,7 +58,7 @@ class Acts:
                 if entry.use == "class"
             ]
             if not rows:
-                says = "makes something that was not understood"
+                says = "makes something that IAC does not understand"
             else:
                 level = highest(("MODIFY", *(entry.level for entry in rows)))
                 self.add(level, "command", f"makes a {rows[0].term}", rows[0].term, node)
@@ -81,15 +81,15 @@ class Acts:
         elif key == "" and field:
             says = "gives properties that are not written out"
         elif key == "saving" and texts != ["yes"]:
-            says = "throws away what is not saved"
+            says = "discards unsaved changes"
         elif key == "replacing" and texts != ["false"]:
-            says = "replaces what is there"
+            says = "replaces existing files"
         elif key == "defaultAnswer":
             self.asks = True
         elif key in HARMFUL_MEMBERS:
             says = HARMFUL_MEMBERS[key]
         elif field and key.casefold() in _LEADS:
-            says = f"gives a {key}, which can lead anywhere"
+            says = f"gives a {key}, which can point to any file or server"
         elif field and "url" in key.casefold() and not is_address(value):
             says = "an address that is not a plain one"
         if says:

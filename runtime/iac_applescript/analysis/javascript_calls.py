@@ -106,7 +106,7 @@ class Calls(Scopes):
             elif name in HARMFUL_NAMES or name == "Application":
                 self.add(
                     "name",
-                    HARMFUL_NAMES.get(name, "names an app in a way not understood"),
+                    HARMFUL_NAMES.get(name, "names an app in a way that IAC does not understand"),
                     name,
                     node,
                 )
@@ -118,7 +118,7 @@ class Calls(Scopes):
         listed = frozenset(atom for atom in holder if atom[0] == "site")
         held = self.all_in(listed) if args is not None and listed and not found else NOTHING
         if any(atom[0] in ("app", "of", "anything", "bridge") for atom in held):
-            self.add("unknown", "was not understood where an app is held", name, node)
+            self.add("unknown", "holds an app in a way that IAC does not understand", name, node)
             return ANYTHING
         inert = any(atom[0] in INERT or atom[0] == "js" for atom in holder)
         return limited(found | (DATA if inert or not found else NOTHING))
@@ -224,7 +224,9 @@ class Calls(Scopes):
             elif kind in ("odd", "anything", "this", "app") or (
                 kind == "of" and args.values and not atom[4]
             ):
-                self.add("dynamic", "calls what is decided at run time", "", node)
+                self.add(
+                    "dynamic", "calls a function that is chosen while the script runs", "", node
+                )
             elif kind not in ("site", "data", "text", "number", "chosen"):
                 found |= self.rules.called(atom, args, node)
                 # A path holds nothing but its text.

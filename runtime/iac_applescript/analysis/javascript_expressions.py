@@ -43,7 +43,7 @@ class Expressions(Calls):
         if method is not None:
             return method(node, scope)
         if node.type in _UNREADABLE:
-            self.add("unknown", "is not followed by this reading", node.type, node)
+            self.add("unknown", "is a kind of expression that IAC does not follow", node.type, node)
         return self._children(node, self.scopes.get(id(node), scope))
 
     def _children(self, node: Node, scope: Scope) -> Value:
@@ -89,7 +89,7 @@ class Expressions(Calls):
             return variable.value
         if name in ("Application", "Automation", "ObjectSpecifier", "Path"):
             if name != "Path":
-                self.add("target", "names an app in a way that is decided at run time", name, node)
+                self.add("target", "names an app that is chosen while the script runs", name, node)
             return frozenset((("js", name),))
         if name in KNOWN_GLOBALS:
             return NUMBER if name in ("NaN", "Infinity") else frozenset((("js", name),))
@@ -205,7 +205,7 @@ class Expressions(Calls):
         if "async" in node.words:
             self.add(
                 "unknown",
-                "goes on at another time, which this reading does not follow",
+                "continues at another time, which IAC does not follow",
                 "async",
                 node,
             )

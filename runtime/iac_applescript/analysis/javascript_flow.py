@@ -129,7 +129,10 @@ class ScriptFlow(Expressions):
             names = self.proven(index)
             if names is None and any(a[0] not in INERT | {"site"} for a in holder):
                 self.add(
-                    "dynamic", "sets something whose name is put together at run time", "", node
+                    "dynamic",
+                    "sets something whose name is put together while the script runs",
+                    "",
+                    node,
                 )
             for name in names or (None,):
                 self.put(holder, name, value, node)
@@ -148,7 +151,7 @@ class ScriptFlow(Expressions):
             for kid in node.kids:
                 self.bind(kid, self.elements(value), scope)
         else:
-            self.add("unknown", "sets what was not understood", node.type, node)
+            self.add("unknown", "sets something that IAC does not understand", node.type, node)
 
     def _bind_field(self, node: Node, value: Value, scope: Scope) -> None:
         if node.type == "rest_pattern":

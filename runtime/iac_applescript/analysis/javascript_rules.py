@@ -87,7 +87,7 @@ class AppRules(Acts):
         given = args.values[0] if len(args.values) == 1 and not args.spread else NOTHING
         names, found = exact(given), set[Atom]()
         if names is None:
-            says = "names an app in a way that is decided at run time"
+            says = "names an app that is chosen while the script runs"
             self.add("DANGEROUS", "target", says, "Application", node)
         for name in names or ():
             self.names.add(name)
@@ -95,7 +95,7 @@ class AppRules(Acts):
             app = None if "/" in name or ":" in name else self.find(name)
             if app is None:
                 self.findings.unknown[name] = None
-                says = "names an app whose dictionary is not known here"
+                says = "names an app whose dictionary IAC does not know"
                 self.add("DANGEROUS", "target", says, name, node)
             else:
                 self.findings.targets[app.bundle] = None
@@ -355,7 +355,9 @@ class AppRules(Acts):
         self.findings.put.add(name)
         properties = self.entries(apps, name, "property")
         if not properties:
-            self.add("DANGEROUS", "unknown", "sets what was not understood", name, node)
+            self.add(
+                "DANGEROUS", "unknown", "sets something that IAC does not understand", name, node
+            )
             return
         # What adds to a text keeps what was there.
         kept = [e for e in properties if not (self.appends and e.content)]

@@ -90,11 +90,14 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
         return empty, [ScanFault(f"the script is longer than {MAX_SCRIPT} characters", 0)]
     faults = hidden_in(script)
     # JavaScriptCore takes these for comments that run to the end of the line.
-    faults += [ScanFault("a comment as in HTML", found.start()) for found in _HTML.finditer(script)]
+    faults += [
+        ScanFault("a comment is written as in HTML", found.start())
+        for found in _HTML.finditer(script)
+    ]
     data = script.encode("utf-8", "replace")
     root = _parser().parse(data).root_node
     if root.has_error:
-        faults.append(ScanFault("the grammar of JavaScript does not have this", _error_at(root)))
+        faults.append(ScanFault("this is not valid JavaScript", _error_at(root)))
         return empty, faults
 
     # The parser counts bytes.
@@ -114,7 +117,7 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
             text = script[places[raw.start_byte] : places[raw.end_byte]]
             node.text = unescaped(text[1:-1] if kind == "string" else text)
             if kind in _NAMES and "\\" in text:
-                faults.append(ScanFault("a name with escapes", node.start))
+                faults.append(ScanFault("a name contains an escape sequence", node.start))
             if kind == "string" or kind in _NAMES:
                 return node
         if depth > _DEEPEST:
@@ -140,7 +143,9 @@ def parse(script: str) -> tuple[Node, list[ScanFault]]:
             # A line may end behind `get`: JavaScriptCore reads a getter, the grammar a field.
             named = node.fields["property"].text if kind == "field_definition" else ""
             if named in ("get", "set", "static", "async") and len(node.kids) == 1:
-                faults.append(ScanFault("a field that may be a getter", node.start))
+                faults.append(
+                    ScanFault("a field may run code when it is read (a getter)", node.start)
+                )
         elif not leaf:
             node.text = script[places[raw.start_byte] : places[raw.end_byte]]
         return node

@@ -92,7 +92,7 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Co
     """Judge `set target to value`."""
     plain = plain_target(target)
     if not plain:
-        return CommandVerdict("DANGEROUS", "sets something that was not understood")
+        return CommandVerdict("DANGEROUS", "sets something that IAC does not understand")
     foreign = scene.told and not scene.apps and any(_by_name(unit, scene) for unit in plain)
     names = ("result", "{", "}", ",")
     if not foreign and all(unit.kind == "variable" or unit.word in names for unit in plain):
@@ -110,9 +110,9 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Co
     if scene.ui and (what in _UI_ACTS or (not rows and plain[0].has("class"))):
         return CommandVerdict("DANGEROUS", f"sets the {what} of something on the screen")
     if what == "contents" and any(unit.kind == "variable" for unit in plain):
-        return CommandVerdict("DANGEROUS", "sets the object in a variable")
+        return CommandVerdict("DANGEROUS", "changes the object to which a variable refers")
     if what in LEADS:
-        return CommandVerdict("DANGEROUS", f"sets {what}, which can lead anywhere")
+        return CommandVerdict("DANGEROUS", f"sets {what}, which can point to any file or server")
     many = level == "MODIFY" and (is_many(target) or all_told(scene))
     if many and (not rows or any(entry.level == "MODIFY" for _, entry in rows)):
         return CommandVerdict("DANGEROUS", f"sets the {what} of many objects at once")
@@ -227,7 +227,9 @@ def judge_fields(rest: Sequence[Unit], made: Unit | None, scene: Scene) -> Comma
         if rest[place + 1].word != ":" or rest[place + 1].kind != "sign":
             continue
         if unit.word in LEADS:
-            return CommandVerdict("DANGEROUS", f"gives a {unit.word}, which can lead anywhere")
+            return CommandVerdict(
+                "DANGEROUS", f"gives a {unit.word}, which can point to any file or server"
+            )
         if "url" in unit.word.split() and not is_https(_field(rest[place + 2 :]), scene.declared):
             return CommandVerdict("DANGEROUS", "gives an address that is not a plain web address")
         for app, entry in properties_of(unit):

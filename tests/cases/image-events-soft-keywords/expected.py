@@ -40,7 +40,7 @@ APP: Final = App("com.example.Prism", "Prism")
 def match(
     target: str, *, case: bool | None = None, type: str | None = None, none: str | None = None
 ) -> None:
-    """Match a file in Prism. MODIFY, declares no answer.
+    """Match a file in Prism. MODIFY, declares no result.
 
     Args:
         target: Which file to match.

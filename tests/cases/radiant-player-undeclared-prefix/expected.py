@@ -85,13 +85,13 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Phonebox, all properties or those named. SAFE.
+    """Read objects of Phonebox all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
         properties: Properties to read.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
         The value, or the properties by name.
@@ -136,18 +136,18 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by, -name descending.
-        limit: The most rows, else all.
+        order: Properties to sort by - before a name reverses its order.
+        limit: The most rows all if left out.
         offset: Rows to skip.
-        cursor: From the last answer's note.
+        cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        A row an object, its reference under ref.
+        One row for each object, with its reference as ref.
     """
     return APP.call(
         list,
@@ -188,12 +188,12 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look, else the app.
+        of: Where to look the whole app if left out.
         where: Conditions by property name, which must all match.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
 
     Returns:
-        How many there are.
+        The number of objects.
     """
     return APP.call(count, element=element, of=of, where=where, timeout=timeout)
 
@@ -225,12 +225,12 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: The place, else the app chooses.
-        timeout: Seconds it may take.
+        at: Where to make it the app chooses if left out.
+        timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
     Returns:
-        Reference to what was made.
+        Reference to what it made.
     """
     return APP.call(
         make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
@@ -256,7 +256,7 @@ def set(
     Args:
         target: Which object.
         properties: Values by property name.
-        timeout: Seconds it may take.
+        timeout: Seconds that the call may take.
     """
     return APP.call(set, target=target, properties=properties, timeout=timeout)
 
@@ -520,29 +520,29 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
-        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by, -name descending"}, '
-        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows, else all"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
+        '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
-        '"cursor": {"type": "string", "description": "From the last answer\'s note"}, '
+        '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window"], "description": "Of which class"}, '
-        '"of": {"type": "string", "description": "Where to look, else the app"}, '
+        '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
         '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
@@ -552,8 +552,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window"], "description": "Of which class"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"at": {"type": "string", "description": "The place, else the app chooses"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}, '
+        '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "Contents of the new object"}'
         '}, "required": ["element"], "additionalProperties": false}',
@@ -565,7 +565,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as documents[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds it may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
