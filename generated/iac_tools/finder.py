@@ -1454,7 +1454,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("current panel", "panl", "currentPanel", "ipnl", "rw", "SAFE"),
     )),
     "preferences window": Class("pwnd", "preferencesWindow", "preferencesWindows", "window", "MODIFY", "DANGEROUS", (
-        Property("current panel", "panl", "currentPanel", "pple", "rw", "MODIFY"),
+        Property("current panel", "panl", "currentPanel", "pple", "rw", "SAFE"),
     )),
     "clipping window": Class("lwnd", "clippingWindow", "clippingWindows", "window", "MODIFY", "DANGEROUS", ()),
     "process": Class("prcs", "process", "processes", None, "MODIFY", "DANGEROUS", (
