@@ -47,11 +47,15 @@ def select_option(session: UiSession, call: UiCall) -> ElementChange:
     Raises:
         UiError: There is no such option; those that are there are named.
     """
-    app = call.app
     found = call.element(session)
+    return _choosing(session, call.app, found, str(call.arguments["option"]), call.seconds)
+
+
+def _choosing(
+    session: UiSession, app: UiApp, found: ElementFound, wanted: str, seconds: float
+) -> ElementChange:
     check_enabled(found.node)
-    wanted = str(call.arguments["option"])
-    options = _options(session, app, found, call.seconds)
+    options = _options(session, app, found, seconds)
     at = _chosen(wanted, [node.title for _, node in options])
     parent, option = options[at]
     place = [node for above, node in options if above == parent].index(option)
@@ -235,22 +239,22 @@ def _around(
 
 @changes
 def fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
-    """Set the values of many elements, asked about once.
+    """Set the values of many elements, asked about once; of a pop-up its option is chosen.
 
     Raises:
         UiError: One of them is not there or takes no such value; nothing is set then.
     """
     fields: Sequence[Mapping[str, Any]] = call.arguments["fields"]
-    return [
-        setting(
-            session,
-            call.app,
-            call.element(session, str(row["element"]), at),
-            row["value"],
-            call.seconds,
-        )
-        for at, row in enumerate(fields)
-    ]
+    changes: list[ElementChange] = []
+    for at, row in enumerate(fields):
+        found, value = call.element(session, str(row["element"]), at), row["value"]
+        try:
+            changes.append(setting(session, call.app, found, value, call.seconds))
+        except UiError as error:
+            if error.reason != "not_settable" or found.node.role not in _CLOSED:
+                raise
+            changes.append(_choosing(session, call.app, found, str(value), call.seconds))
+    return changes
 
 
 @reads

@@ -9,13 +9,15 @@ there exactly is taken back.
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import Hands, read_one
 from iac_accessibility.errors import UiError
+from iac_accessibility.identity import ElementFound
 from iac_accessibility.keys import Stroke, parse_stroke
+from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
     ActionFailed,
     Frame,
@@ -85,6 +87,23 @@ class Proof:
             return
         if not self.session.bridge.has_focus(self.handle, _STATE_SECONDS):
             raise _lost("another element now has the keyboard focus")
+
+
+    def moved(self) -> "Proof":
+        """Return the proof after a key that goes from one part of a list to the next."""
+        if self.handle is None:
+            return self
+        bridge = self.session.bridge
+        with suppress(UiFault, UiError):
+            now = bridge.focused(self.app, _STATE_SECONDS)
+            both = (now, self.handle)
+            ways = [path_of(bridge, self.app, one, seconds=_STATE_SECONDS).way for one in both]
+            if min(map(len, ways)) > 1 and ways[0][-2].handle == ways[1][-2].handle:
+                return replace(self, handle=now)
+        return self
+
+
+_MOVES: Final = frozenset(("up", "down", "left", "right", "home", "end", "page_up", "page_down"))
 
 
 def _lost(why: str) -> UiError:
@@ -181,6 +200,8 @@ def give_strokes(hands: Hands, proof: Proof, strokes: list[Stroke]) -> int:
             raise
         hands.stroke(stroke)
         time.sleep(_STEP)
+        if stroke.key in _MOVES and number + 1 < len(strokes):
+            proof = proof.moved()
     return len(strokes)
 
 
@@ -260,6 +281,29 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
     )
 
 
+def put_number(
+    session: UiSession, app: UiApp, found: ElementFound, value: float, seconds: float
+) -> Mapping[str, Any] | None:
+    """Set a number; where that does nothing (a date in Chromium), type it."""
+    bridge, handle = session.bridge, found.node.handle
+    reader = bridge.reader(app, whole=False, timeout=seconds)
+
+    def stands(end: float) -> bool:
+        while read_one(reader, handle, Want.VALUE, seconds).value != value:
+            if time.monotonic() > end:
+                return False
+            time.sleep(_STEP)
+        return True
+
+    bridge.set_value(handle, value, seconds)
+    if stands(time.monotonic() + _SHOWN) or "focusable" not in found.node.states:
+        return None
+    proof = bring(session, app, found.window, found.node, seconds)
+    hands_of(session).write(f"{value:.15g}", proof)
+    stands(time.monotonic() + _SHOWN)
+    return {"method": "keys"}
+
+
 def _enter(
     hands: Hands,
     proof: Proof,
@@ -328,9 +372,15 @@ def point_in(
             )
     left, top = _shift(around, on_screen)
     x, y = frame.x + x + left, frame.y + y + top
+    if max(abs(x), abs(y)) > _FAR:
+        raise _unseen("The element is not shown: it may be on a tab or a page that is hidden.")
     if hands.owner_at(x, y) != app.pid:
         raise _unseen("The element is covered by another window, or is scrolled out of sight.")
     return x, y
+
+
+_FAR: Final = 30_000
+"""Farther out no screen reaches; toolkits put there what they do not show."""
 
 
 def _shift(around: Frame | None, window: ScreenWindow) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession
@@ -32,6 +33,7 @@ from iac_accessibility.model import (
     Want,
 )
 from iac_accessibility.paths import TEXT_ROLES, PathStep
+from iac_accessibility.pointing import click_at, show_tab, under
 from iac_accessibility.toolset import changes
 from iac_base.errors import quoted
 from iac_base.text import escaped
@@ -182,11 +184,24 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
     how = {1: "click", 2: "double-click", 3: "triple-click"}[count]
     where = f" at {point['x']:g}, {point['y']:g}" if point else ""
     line = f"{'' if button == 'left' else button + '-'}{how} {element_words(found, app)}{where}"
+    if plain and found.node.role == "tab" and len(found.way) > 1:
+        return ElementChange(found, line, partial(show_tab, session, app, found), action=own)
     if plain and own:
+        # What opens a dialog may not return before that is closed, and is deaf until then.
+        by_hand = found.node.role in _PICKED or found.node.title.rstrip().endswith(_ASKS_MORE)
+
+        def press(node: UiNode, seconds: float) -> Mapping[str, Any] | None:
+            if by_hand:
+                with suppress(UiError, UiFault):
+                    click_at(session, point_in(session, app, found.window, node, None), "left", 1)
+                    return {"method": "pointer"}
+            session.bridge.perform(node.handle, own, seconds)
+            return None
+
         return ElementChange(
             found,
             line,
-            lambda node, seconds: session.bridge.perform(node.handle, own, seconds),
+            press,
             action=own,
             words=(own,),
             more={"action": how},
@@ -195,7 +210,6 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
     hit = under(session, app, found, point, call.seconds)
 
     def act(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
-        hands = hands_of(session)
         x, y = point_in(session, app, found.window, now, point)
         if under(session, app, found._replace(way=(*found.way[:-1], now)), point, seconds) != hit:
             raise UiError(
@@ -204,10 +218,7 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
                 LOOK_AGAIN,
                 reason="stale",
             )
-        hands.check_modifiers()
-        hands.point(x, y)
-        time.sleep(_HOLD)
-        hands.click(button, count)
+        click_at(session, (x, y), button, count)
         return None
 
     # What is clicked is what lies there, not what it lies in.
@@ -217,50 +228,17 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, line, act, "pointer", words=words, more=more, does=does)
 
 
+_ASKS_MORE: Final = ("…", "...")
+_PICKED: Final = frozenset(("cell", "row", "list_item", "tree_item"))
+"""What a click picks, and its own action may open."""
+
+
 UNKNOWN: Final = "does something that cannot be known beforehand"
 
 
 def is_bare(node: UiNode) -> bool:
     """Say whether an element is a window of which only the window system knows."""
     return isinstance(node.handle, tuple) and node.handle[0] == "screen"
-
-
-def under(
-    session: UiSession,
-    app: UiApp,
-    found: ElementFound,
-    point: Mapping[str, float] | None,
-    seconds: float,
-) -> tuple[tuple[Any, str], ...]:
-    """Return what is below an element at a point of it (its middle), each with its name."""
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    want = Want.FRAME | Want.CHILDREN
-    node = read_one(reader, found.node.handle, want, seconds)
-    if node.frame is None or not node.children:
-        return ()
-    x = node.frame.x + (float(point["x"]) if point else node.frame.width / 2)
-    y = node.frame.y + (float(point["y"]) if point else node.frame.height / 2)
-    hit: list[tuple[Any, str]] = []
-    for _ in range(_LEVELS):
-        below = reader.read(node.children[:_BESIDE], want | Want.DESCRIPTION, seconds)
-        inside = [one for one in below if isinstance(one, UiNode) and _holds(one, x, y)]
-        if not inside:
-            break
-        hit += [(one.handle, f"{one.title} {one.description}".strip()) for one in inside]
-        # The last of those that overlap is drawn above the others.
-        node = inside[-1]
-    return tuple(hit)
-
-
-_LEVELS: Final = 40
-_BESIDE: Final = 500
-
-
-def _holds(node: UiNode, x: float, y: float) -> bool:
-    frame = node.frame
-    if frame is None or not node.visible:
-        return False
-    return frame.x <= x < frame.x + frame.width and frame.y <= y < frame.y + frame.height
 
 
 @changes

@@ -252,7 +252,7 @@ def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
             shape.opened += 1
             one.opened = 0
             number += 1
-            if one.children:
+            if one.children and not _is_shut(one):
                 heapq.heappush(waiting, (rank + 1 + _rank(one), number, depth + 1, one))
         else:
             number += 1
@@ -263,6 +263,17 @@ def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
             else:
                 room += _closed_cost(shape)
     return room
+
+
+def _is_shut(shape: Shape) -> bool:
+    """Say whether an element is a menu that is not open: what is in it is asked for by its id."""
+    node = shape.node
+    if node.role not in MENU_ROLES or node.role == "menu_bar":
+        return False
+    seen = {"showing", "expanded", "selected"}
+    return not (node.states & {"expanded", "selected"}) and not any(
+        one.node.states & seen for one in shape.children
+    )
 
 
 def _rank(shape: Shape) -> float:

@@ -82,6 +82,10 @@ def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
             return _rows_part(session, call, found)
     if given.keys() & {"depth", "filter_roles"}:
         return _to_depth(session, call)
+    if call.path:
+        found = call.element(session)
+        if found.node.role == "text_area" and not (found.node.total or found.node.children):
+            return _text_part(session, call, found)
     return _within(session, call)
 
 
@@ -119,7 +123,8 @@ def _within(session: UiSession, call: UiCall) -> dict[str, Any]:
     add: Sequence[Attribute] = arguments.get("include_attributes", ())
     want = _want(session, add)
     seen, notes = _walked(session, call, session.bridge.free, _DEEPEST)
-    made = shapes(seen.root.children)
+    # What waits for an answer comes before what it blocks.
+    made = sorted(shapes(seen.root.children), key=lambda one: "modal" not in one.node.states)
     part: str = arguments.get("part", "")
     if part:
         made = _only(made, page=part == "page")
@@ -294,13 +299,15 @@ def _text_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[st
     top, offset = branch_of(found), call.arguments.get("offset", 0)
     session.memory.keep_all(call.app, [top], known=False)
     head, note = line_of(call.app, top, found.node.role, ()), ""
-    text, total = "", 0
+    text, total, end = "", 0, 0
     if not holds_secret(found.node) and not hides_values(call.app.id, found.node.role):
         most = budget(call.arguments.get("max_tokens", TOKENS)) // _TEXT_BYTES
         text, total = session.bridge.text(found.node.handle, offset, most, call.seconds)
-        note = f"characters {offset} to {offset + len(text)} of {total}"
+        # Blanks at the end are not told.
+        end = min(offset + most, total)
+        note = f"characters {offset} to {end} of {total}"
     tree = f"{head}\n{quoted_text(text)}" if note else head
-    more = offset + len(text) < total
+    more = end < total
     return _told(call.app, Walk(top), tree, 1, [note] if note else [], more=more)
 
 

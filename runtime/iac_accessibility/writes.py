@@ -8,7 +8,7 @@ from iac_accessibility.apps import UiSession
 from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, check_action, check_enabled, element_words
 from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.hands import TextGiven, put_text
+from iac_accessibility.hands import TextGiven, put_number, put_text
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.model import Settable, UiApp, UiNode
@@ -80,6 +80,8 @@ def setting(
     def act(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         if not switched and isinstance(value, str):
             return put_text(session, TextGiven(app, found.window, now, value, whole=True), seconds)
+        if not switched and isinstance(value, float):
+            return put_number(session, app, found, value, seconds)
         if not switched:
             bridge.set_value(now.handle, value, seconds)
         elif bool(now.value) is not value:

@@ -102,8 +102,9 @@ def counted(played: Played, arguments: Mapping[str, Any], result: types.CallTool
     played.tokens += images * shown.get("width", 0) * shown.get("height", 0) // 750
     if result.is_error:
         facts = json.loads(text)
-        played.errors.append(facts["type"])
-        played.said.append(facts["message"])
+        # Of many changes some may be done: then each says how it went.
+        played.errors.append(facts.get("type", "PARTIAL"))
+        played.said.append(facts.get("message", text))
     return text
 
 

@@ -201,6 +201,7 @@ class CallMethod:
         catalogue: Returns the tools as they are now.
         status: Counts the calls.
         patience: Seconds after which a call is ended.
+        finds: Whether `find_tools` is listed; else no failure names it as the next call.
     """
 
     def __init__(
@@ -209,7 +210,10 @@ class CallMethod:
         catalogue: Callable[[], Catalogue],
         status: StatusFile | None = None,
         patience: float = PATIENCE,
+        *,
+        finds: bool = True,
     ) -> None:
+        self._finds = finds
         self._gate = gate
         self._catalogue = catalogue
         self._search: ToolSearch | None = None
@@ -244,7 +248,8 @@ class CallMethod:
             deadline.allow(call.arguments.get("timeout"))
             return self._through_gate(call, peer, params, deadline, cancel)
         except ToolError as error:
-            error.next = by_door(error.next, params["name"], call.tool)
+            lost = error.next is not None and error.next.tool == FIND and not self._finds
+            error.next = None if lost else by_door(error.next, params["name"], call.tool)
             return failure_result(deadline.meaning(error))
         except Exception as error:
             return failure_result(error)

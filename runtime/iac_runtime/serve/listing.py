@@ -167,6 +167,11 @@ class Listings:
         return spoken_of(text, self._choice)
 
     @property
+    def finds(self) -> bool:
+        """Whether `find_tools` is listed."""
+        return SEARCH in self._choice.expose
+
+    @property
     def surface(self) -> str:
         """What is listed, in the words of `--expose` and `--pin`."""
         return ",".join((*self._choice.expose, *self._choice.pins))

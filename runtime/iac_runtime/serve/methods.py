@@ -75,7 +75,7 @@ def methods_of(
             shown = partial(dict[str, Any], servers=[status.facts()] if status else [], paused=[])
         return Sources(catalogue, gate.read_only, shown, call)
 
-    calls = CallMethod(gate, catalogue, status, patience)
+    calls = CallMethod(gate, catalogue, status, patience, finds=lines.finds)
     return Methods(
         calls,
         partial(_read, sources, calls.questions),
