@@ -61,3 +61,27 @@ def test_a_page_is_woken_pressed_and_typed_into(browser: User) -> None:
     assert "Address and search bar" in browser("get_ui_tree", part="controls")["tree"]
     log = browser("find_element", title="Log", role="text_area")["elements"][0]["id"]
     assert "END" in browser("get_ui_tree", element=log, offset=5990)["tree"]
+
+
+def test_a_form_takes_an_option_and_a_date_beside_texts(browser: User) -> None:
+    browser("get_ui_tree", depth=40)
+    stack.wait_until(lambda: browser.sees("Order 199"), "the whole page")
+
+    def named(role: str, title: str) -> str:
+        found = browser("find_element", role=role, title=title)["elements"]
+        return str(next(one["id"] for one in found if one["title"].startswith(title)))
+
+    values = {
+        named("text_field", "Coupon code"): "SPRING",
+        named("combo_box", "Sort by"): "Name",
+        named("incrementor", "Month Due"): 5,
+        named("incrementor", "Day Due"): 7,
+        named("incrementor", "Year Due"): 1990,
+    }
+    fields = [{"element": element, "value": value} for element, value in values.items()]
+    answer = browser("fill_form", fields=fields)
+    assert answer["success"], answer
+    page = browser("get_ui_tree", part="page")["tree"]
+    assert 'combo_box "Sort by" = "Name"' in page
+    told = [one["element_state"].get("value") for one in answer["fields"]]
+    assert told == ["SPRING", "Name", 5.0, 7.0, 1990.0]

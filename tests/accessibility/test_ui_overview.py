@@ -139,3 +139,23 @@ def test_a_list_of_windows_has_a_budget_too() -> None:
     assert 20 < answer["result_count"] < 300
     assert answer["incomplete"]
     assert "more windows" in answer["notes"][-1]
+
+
+def test_a_menu_that_is_not_open_takes_one_line_and_a_dialog_comes_first() -> None:
+    rows = {"app": node("app", "application", "", "w", "d")}
+    rows["w"] = node("w", "window", "Letter", "m", "t")
+    rows["m"] = node("m", "menu_bar", "", "f")
+    rows["f"] = node("f", "menu", "File", *[f"i{n}" for n in range(30)])
+    rows |= {f"i{n}": node(f"i{n}", "menu_item", f"Entry {n}") for n in range(30)}
+    rows["t"] = node("t", "text_area", "Text")
+    rows["d"] = node("d", "dialog", "Save?", "y", states=("modal",))
+    rows["y"] = node("y", "button", "Save")
+    toolset = UiToolset(Memory(tree(rows)))
+    told = answered(toolset, "get_ui_tree", {"app": APP.pid})["tree"].splitlines()
+    assert "Save?" in told[0]
+    assert sum("Entry" in line for line in told) == 0
+    closed = next(line for line in told if '"File"' in line)
+    assert "(30 menu_item)" in closed
+    id = closed.split()[0]
+    below = answered(toolset, "get_ui_tree", {"app": APP.pid, "element": id})["tree"]
+    assert "Entry 29" in below
