@@ -146,7 +146,9 @@ def test_a_menu_that_is_not_open_takes_one_line_and_a_dialog_comes_first() -> No
     rows["w"] = node("w", "window", "Letter", "m", "t")
     rows["m"] = node("m", "menu_bar", "", "f")
     rows["f"] = node("f", "menu", "File", *[f"i{n}" for n in range(30)])
-    rows |= {f"i{n}": node(f"i{n}", "menu_item", f"Entry {n}") for n in range(30)}
+    unseen = frozenset(("enabled", "visible"))
+    for n in range(30):
+        rows[f"i{n}"] = node(f"i{n}", "menu_item", f"Entry {n}")._replace(states=unseen)
     rows["t"] = node("t", "text_area", "Text")
     rows["d"] = node("d", "dialog", "Save?", "y", states=("modal",))
     rows["y"] = node("y", "button", "Save")
