@@ -30,7 +30,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.command("help", short_help="See all commands with `help`, and one with `help COMMAND`.")
+@click.command("help", short_help="`help` shows all commands, and `help COMMAND` explains one.")
 @click.pass_context
 def _help(ctx: click.Context) -> None:
     """Show all commands, or help for one command."""
@@ -46,7 +46,7 @@ def _completion(ctx: click.Context, shell: str | None) -> None:
 
     kind = get_completion_class(shell or Path(os.environ.get("SHELL", "")).name)
     if kind is None:
-        raise click.UsageError("Name a shell: bash, zsh or fish.")
+        raise click.UsageError("Give the name of your shell: bash, zsh or fish.")
     root = ctx.find_root()
     program = str(root.info_name)
     variable = f"_{program.replace('-', '_').upper()}_COMPLETE"

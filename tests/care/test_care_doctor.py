@@ -212,13 +212,15 @@ def test_questions_without_a_yes_are_counted_before_a_client_must_wait(
             count(connection, "Claude", "client", "decline", time.time())
         finding = only(checks.questions(place))
         if times < MOST:
-            assert finding.says.startswith(f"{times} of {MOST} questions of Claude")
+            assert finding.says.startswith(
+                f"Claude got no approval for {times} prompts; after {MOST}"
+            )
     assert (finding.state, finding.mend) == ("warning", "iac-mcp policy resume")
 
 
 def test_a_policy_with_a_mistake_is_a_problem(place: Surroundings, tmp_path: Path) -> None:
     finding = only(checks.policy(replace(place, environ={"IAC_READ_ONLY": "1"})))
-    assert finding.says == "preset cautious, read-only (no file, so defaults hold)"
+    assert finding.says == "preset cautious, read-only (no file, so the defaults apply)"
     path = tmp_path / "data" / "policy.toml"
     path.parent.mkdir(exist_ok=True)
     path.write_text('preset = "caution"\n')

@@ -295,7 +295,7 @@ def test_without_a_name_the_one_client_that_is_here_is_taken(run, home: Path) ->
     (home / ".cursor").mkdir()
     assert "Cursor has the server" in run("install")[1]
     (home / ".claude.json").write_text("{}")
-    assert "Several clients are found; name one: claude-code, cursor." in run("install")[2]
+    assert "Several clients were found; name one of: claude-code, cursor." in run("install")[2]
 
 
 def test_windows_and_mac_have_other_places() -> None:

@@ -196,7 +196,7 @@ def test_only_what_is_installed_is_listed_and_called(folder: Path, gate: Gate) -
 def test_simulated_apps_run_what_was_installed_for_them(folder: Path) -> None:
     name = "diary_intent_show"
     said = run("install", "--simulate", "--tools", str(folder), name)
-    assert said == f"{name}  can be called in simulated apps, with --simulate.\n"
+    assert said == f"{name}  can be called with simulated apps (--simulate).\n"
     assert run("list", "--tools", str(folder)).splitlines()[2].split()[0] == "simulated"
     simulated = open_gate(GateOptions(tools=(folder,), simulate=""))
     done = called(simulated, name, {})

@@ -49,7 +49,7 @@ def kept(tmp_path: Path) -> Path:
 
 def anchored(kept: Path) -> None:
     record()
-    assert run("anchor", "--file", str(kept)).stdout.startswith("Anchored at row ")
+    assert run("anchor", "--file", str(kept)).stdout.startswith("Stored an anchor of row ")
 
 
 def checked(kept: Path) -> tuple[int, list[str]]:
@@ -71,7 +71,7 @@ def test_an_anchor_holds_the_head_and_is_appended(kept: Path) -> None:
     assert rows == [("", 0, f'{{"pid": {os.getpid()}}}')] * 2
     record()
     status, lines = checked(kept)
-    assert (status, lines[0]) == (0, "2 anchors hold.")
+    assert (status, lines[0]) == (0, "2 anchors match.")
 
 
 def rolled_back(folder: Path) -> None:
@@ -156,9 +156,9 @@ def test_an_anchor_older_than_drops_is_still_judged(kept: Path) -> None:
     for keep in (3, 1):
         record()
         assert drop(folder, NOW, keep=keep).rows
-        assert checked(kept)[1][0] == "2 anchors hold, 2 of rows that were dropped since."
+        assert checked(kept)[1][0] == "2 anchors match, 2 of them for rows that were dropped since."
     anchored(kept)
-    assert checked(kept)[1][0] == "3 anchors hold, 2 of rows that were dropped since."
+    assert checked(kept)[1][0] == "3 anchors match, 2 of them for rows that were dropped since."
     # One of a row that was dropped, and never was what it says.
     line = json.loads(kept.read_text().splitlines()[0])
     kept.write_text(Anchor(line["store"], line["row"], "0" * 64, line["time"]).line)
@@ -196,7 +196,7 @@ def test_anchors_are_found_between_other_lines_of_a_log(kept: Path) -> None:
     assert (list(anchors), others) == ([1], 2)
     status, lines = checked(kept)
     assert status == 0
-    assert f"2 lines of {kept} have no anchor and were skipped." in lines
+    assert f"2 lines of {kept} are not anchors and were skipped." in lines
     kept.write_text("nothing\n")
     with pytest.raises(SetupError, match="has no anchor"):
         run("verify", "--anchor", str(kept))
@@ -261,7 +261,7 @@ def test_one_place_elsewhere_is_asked_for(kept: Path) -> None:
     (folder / store.FILE).chmod(0o644)
     with pytest.raises(
         SetupError,
-        match=r"^No anchor was made \(other users can write to it\)\."
+        match=r"^No anchor was made \(other users can read or change it\)\."
         " Close",
     ):
         run("anchor", "--file", str(kept))

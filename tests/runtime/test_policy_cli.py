@@ -36,7 +36,7 @@ def test_show_says_where_each_value_comes_from(
 ) -> None:
     status, out, _ = run(capsys, "show")
     assert status == 0
-    assert f"file        {file}  (not there: defaults hold)" in out
+    assert f"file        {file}  (missing: the defaults apply)" in out
     assert "preset      cautious: reads run, changes require approval  (default)" in out
     write(
         file,
@@ -147,7 +147,7 @@ def test_edit_replaces_the_policy_when_it_is_right(
 ) -> None:
     editor(tmp_path, "preset = 'private'\n", monkeypatch)
     status, out, _ = run(capsys, "edit")
-    assert (status, out) == (0, f"{file} takes effect at the next start.\n")
+    assert (status, out) == (0, f"{file} is saved. It takes effect when a server starts.\n")
     assert file.read_text() == "preset = 'private'\n"
     assert file.stat().st_mode & 0o077 == 0
     status, out, _ = run(capsys, "edit")
@@ -265,9 +265,9 @@ def test_a_rule_for_one_server_holds_there_alone(
     assert run(capsys, "check", *call, "--server", "nightly")[0] == 1
     assert run(capsys, "check", *call)[0] == 0
     _, out, _ = run(capsys, "explain", *call, "--server", "daily")
-    assert f"{file} line 1 (deny) does not hold: server" in out
+    assert f"{file} line 1 (deny) does not match: server" in out
     write(file, "[[deny]]\ntool = 'notes_make_note'\nundoable = false\n")
-    assert "(deny) does not hold: undoable" in run(capsys, "explain", *call)[1]
+    assert "(deny) does not match: undoable" in run(capsys, "explain", *call)[1]
     rows = '[[expect]]\ncall = "notes_make_note"\narguments = { name = "x" }\n'
     expected = tmp_path / "expected.toml"
     expected.write_text(f'{rows}decision = "deny"\nserver = "nightly"\n{rows}decision = "ask"\n')
