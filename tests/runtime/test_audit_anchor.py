@@ -114,7 +114,7 @@ def rewritten(folder: Path) -> None:
     [
         (rolled_back, "the audit log was rolled back: it ends at row 8."),
         (rolled_back_and_written_on, "rolled back and continued, or rewritten: the row has"),
-        (rolled_back_written_on_and_dropped, "that drop does not know the anchor"),
+        (rolled_back_written_on_and_dropped, "with no record of this anchor"),
         (replaced, "the audit log was replaced by another one"),
         (replaced_and_dropped, "the audit log was replaced by another one"),
         (rewritten, "rolled back and continued, or rewritten: the row has another hash"),
@@ -164,7 +164,7 @@ def test_an_anchor_older_than_drops_is_still_judged(kept: Path) -> None:
     kept.write_text(Anchor(line["store"], line["row"], "0" * 64, line["time"]).line)
     status, lines = checked(kept)
     assert status == 1
-    assert "that drop does not know the anchor" in lines[0]
+    assert "with no record of this anchor" in lines[0]
 
 
 def test_a_file_that_an_older_version_dropped_from_has_one_name(kept: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_command_gets_the_head_and_its_failure_is_one_line(kept: Path) -> None
     wrong = "import sys; sys.stderr.write('first\\nno \\x1b[2J room\\n'); sys.exit(3)"
     with pytest.raises(SetupError) as caught:
         run("anchor", "--", sys.executable, "-c", wrong)
-    kept_not = f"The anchor was not kept: {sys.executable} ended with status 3"
+    kept_not = f"The anchor was not stored: {sys.executable} ended with status 3"
     assert str(caught.value).startswith(f"{kept_not}: no ")
     assert "\x1b" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -277,8 +277,8 @@ def test_a_record_that_is_gone_is_told(kept: Path) -> None:
 HASH, OTHER = "ab" * 32, "cd" * 32
 REWRITTEN = "the audit log was rolled back and continued, or rewritten: the row has another hash"
 ROLLED = (
-    "the audit log was rolled back and continued before row 9 dropped this part:"
-    " that drop does not know the anchor"
+    "the audit log was rolled back and continued; row 9 then dropped this part, with no record of"
+    " this anchor"
 )
 
 

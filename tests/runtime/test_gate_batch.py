@@ -128,7 +128,7 @@ def test_a_no_runs_none() -> None:
 def test_a_wrong_call_refuses_all_before_anything_is_sent_and_is_named() -> None:
     desk = Desk("preset = 'trusted'")
     for wrong in ({"nam": "x"}, {}):
-        with pytest.raises(ToolError, match=r"Call 2 of 3: .* None was sent\."):
+        with pytest.raises(ToolError, match=r"Call 2 of 3: .* No call was sent\."):
             desk.call(MAKE, [{"name": "a"}, wrong, {"name": "c"}])
     assert len(desk.names) == 6
 
@@ -183,7 +183,7 @@ def test_a_failure_in_the_middle_says_what_was_done_and_what_was_not() -> None:
         desk.call("notes_move", [here, gone, here, here])
     facts = caught.value.facts()
     assert "Call 2 of 4 failed" in facts["message"]
-    assert "Before it call 1 was done; calls 3 to 4 were not sent." in facts["message"]
+    assert "Before that, call 1 was done; calls 3 to 4 were not sent." in facts["message"]
     assert (len(facts["results"]), facts["failed"], facts["not_sent"]) == (1, 2, [3, 4])
 
 

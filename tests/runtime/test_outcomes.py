@@ -113,7 +113,7 @@ def test_what_somebody_changed_since_is_named_and_left(catalogue: Catalogue) -> 
     diary = gate(catalogue)
     write(diary)
     done(diary, "diary_set", target=MONDAY, properties={"body": "Hail"}, confirm=False)
-    with pytest.raises(ToolError, match='is "Hail" now, and the call left "Snow"') as caught:
+    with pytest.raises(ToolError, match='is now "Hail", and was "Snow" after the call') as caught:
         done(diary, "undo_call", call=1)
     assert caught.value.type == "STALE"
     assert body(diary) == "Hail"

@@ -158,7 +158,7 @@ def test_a_number_decides_and_no_word_of_any_language(
             1,
             True,
             "The command timed out after 1 second. Check whether Notes is showing a dialog."
-            " It is unknown whether it happened: check before you try again.",
+            " It is unknown whether the change happened. Check before you try again.",
         ),
     ],
 )

@@ -147,7 +147,7 @@ def test_the_users_own_guides_are_listed_and_take_the_place_of_ours(
         ("iac://statu", "Nearest: iac://status"),
         ("iac://apps/notes", "There is no resource"),
         ("iac://apps/notes/model?offset=3", "There is no resource"),
-        ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the tool that returned it again"),
+        ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the original tool again"),
         ("iac://results/x?offset=-1", "not a number from 0 up"),
         ("iac://results/../../etc/passwd", "There is no resource"),
         ("file:///etc/passwd", "There is no resource"),

@@ -50,7 +50,7 @@ D = 'const d = Application("Diary"); '
         (
             {"defaultJournal": {"ref": '["q'}},
             'diary: defaultJournal: A quote is not closed in the reference "["q" at character 2. '
-            'References read like windows[0].tabs["Docs"].',
+            'A reference looks like windows[0].tabs["Docs"].',
         ),
         ({"defaultJournal": {"ref": 3}}, "diary: defaultJournal: a ref must be text."),
         (

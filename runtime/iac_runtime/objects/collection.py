@@ -70,7 +70,7 @@ class Items(Specifier, Generic[T]):
             return self._one(f"[{_quoted(key)}]")
         if isinstance(key, bool):
             raise TypeError(
-                "This is not a condition on a property: start it with its or with the class"
+                "This is not a condition on a property; start it with `its` or with the class"
             )
         part = self._part
         if key < 0 and part.stop is not None:
