@@ -164,7 +164,7 @@ def test_a_policy_that_denies_a_call_of_a_plan_refuses_it_whole(
     refused = desk.ask("run_plan", program='notes.make_note("a")\nnotes.delete("notes[0]")')
     assert "call 2 of 2" in refused.reason
     assert not [event for event in desk.simulator.events if event.code == "corecrel"]
-    with pytest.raises(CallRefusedError, match="denies it"):
+    with pytest.raises(CallRefusedError, match="denies this call"):
         Desk(policy='[[deny]]\ntool = "run_plan"').ask("run_plan", program=FLAG)
 
 

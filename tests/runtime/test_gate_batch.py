@@ -138,7 +138,7 @@ def test_a_denied_call_refuses_all_and_is_named() -> None:
     desk = Desk(deny)
     found = desk.call(MAKE, [{"name": "a"}, {"name": "b"}, {"name": "c"}])
     assert isinstance(found, Refused)
-    assert "It is call 3 of 3." in found.reason
+    assert "This is about call 3 of 3." in found.reason
     assert len(desk.names) == 6
     assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "b"}]), Done)
 

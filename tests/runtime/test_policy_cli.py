@@ -97,7 +97,7 @@ def test_check_prints_the_decision_and_the_rule_and_sends_nothing(
     assert status == 1
     assert "It would not run." in out
     assert f"decided   {file} line 1" in out
-    assert f"because   {file} line 1 denies it: Mine." in out
+    assert f"because   {file} line 1 denies this call: Mine." in out
     assert 'runs      Application("com.example.Diary").delete(' in out
     status, out, _ = run(capsys, "check", "diary_make_entry", '{"title": "x"}', *tools)
     assert (status, out.splitlines()[0]) == (0, "You would be asked.")

@@ -297,4 +297,4 @@ def test_what_changes_while_a_person_thinks_is_asked_about_anew(
     assert len(person.asked) == asked
     assert "Shopping list" in person.asked[0]
     for text in person.asked[1:]:
-        assert "It has changed since the last prompt: notes[0] was note" in text
+        assert "This has changed since the last prompt: notes[0] was note" in text
