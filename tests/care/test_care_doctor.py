@@ -86,7 +86,7 @@ def test_the_automation_permission_is_that_of_each_app(place: Surroundings) -> N
 
 def test_only_the_apps_that_were_named_are_asked(place: Surroundings) -> None:
     asked = replace(place, examiner=Mac(state("A", may="unknown")), apps=("com.example.A",))
-    assert "only macOS knows" in only(checks.automation(asked)).says
+    assert "the permission is unknown" in only(checks.automation(asked)).says
     wedged = Mac(state("A", may="unknown", reason="It did not answer."))
     finding = only(checks.automation(replace(asked, examiner=wedged)))
     assert (finding.state, finding.says) == ("warning", "A: It did not answer.")
@@ -232,8 +232,8 @@ def test_a_policy_with_a_mistake_is_a_problem(place: Surroundings, tmp_path: Pat
 @pytest.mark.parametrize(
     ("command", "wanted", "words"),
     [
-        ("iac-mcp", "problem", "a path is needed"),
-        ("/nowhere/bin/iac-mcp", "problem", "is not there"),
+        ("iac-mcp", "problem", "give the full path"),
+        ("/nowhere/bin/iac-mcp", "problem", "does not exist"),
         (sys.executable, "ok", "Claude Desktop starts"),
         ("/bin/sh", "warning", "not the Python of this command"),
         ("{tmp}/python3", "problem", "is not a Python that can start"),

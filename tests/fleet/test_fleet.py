@@ -325,7 +325,7 @@ def test_what_is_wrong_is_one_line_without_the_password(
     assert "hunter2" not in f"{caught.value}{wrong.value}"
     assert "\n" not in str(caught.value)
     settings_path().write_text("[fleet]\ndatabase = 5\n")
-    with pytest.raises(SetupError, match="database and host are texts"):
+    with pytest.raises(SetupError, match="database and host must be texts"):
         read_settings()
     settings_path().chmod(0o644)
     with pytest.raises(SetupError, match="chmod 600"):

@@ -262,7 +262,7 @@ def test_one_place_elsewhere_is_asked_for(kept: Path) -> None:
     with pytest.raises(
         SetupError,
         match=r"^No anchor was made \(other users can read or change it\)\."
-        " Close",
+        " Prevent",
     ):
         run("anchor", "--file", str(kept))
 

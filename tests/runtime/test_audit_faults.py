@@ -172,7 +172,7 @@ def test_a_damaged_file_is_kept_and_a_new_chain_says_so(
     audit.close()
     (kept,) = folder.glob("audit.db.damaged-2*")
     assert kept.read_bytes() == text
-    assert f"it is kept as {kept.name}" in caplog.text
+    assert f"IAC keeps it as {kept.name}" in caplog.text
     assert len(find(folder, Query(), 9)) == 1
     found = verified(folder)
     assert found.holds
@@ -262,7 +262,7 @@ def test_a_database_of_something_else_is_left_alone(folder: Path) -> None:
     connection.close()
     (folder / "audit.db").chmod(0o600)
     audit = Audit.open(folder)
-    with pytest.raises(AuditError, match="something else"):
+    with pytest.raises(AuditError, match="something that IAC did not write"):
         audit.intent(WRITE)
     audit.close()
     assert rows_of(folder, "SELECT name FROM sqlite_master") == [("theirs",)]

@@ -125,7 +125,7 @@ tool_calls = [
     ran = run("run", path, "-p", "x", "--mcp-config", config, "--allow", "unstarted")
     assert ran.status == 0, ran.err
     free = make(path.read_text().replace('mode = "plan"\ndeny = ["mcp__ours"]', ""))
-    assert "several servers have it: mcp__ours__echo, mcp__two_x__echo" in run(
+    assert "several servers have a tool with that name: mcp__ours__echo, mcp__two_x__echo" in run(
         "run", free, "-p", "x", "--mcp-config", config
     ).out  # fmt: skip
 

@@ -38,9 +38,10 @@ D = 'const d = Application("Diary"); '
         ),
         (
             {"journals": [{"@result": 1}]},
-            'diary: journals[0]: "@result" is no key of an object. Known: @class, @content, @text',
+            'diary: journals[0]: "@result" is not a key of an object.'
+            " Known: @class, @content, @text",
         ),
-        ({"@resluts": {}}, 'diary: "@resluts" is no key of a world. Nearest: @results.'),
+        ({"@resluts": {}}, 'diary: "@resluts" is not a key of a world. Nearest: @results.'),
         ({"@errors": 3}, "diary: @errors must be a table of event codes."),
         ([], "diary: the world of an app must be a table."),
         (

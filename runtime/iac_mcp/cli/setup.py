@@ -194,7 +194,7 @@ def _permitted(chosen: Sequence[Client], around: Surroundings) -> Iterator[Docto
             continue
         click.echo(f"macOS now asks whether {responsible_name()} may control {app.name}.", err=True)
         if permitted(app.id, asking=True) == "yes":
-            yield ok(f"{app.name}: macOS allows control")
+            yield ok(f"{app.name} can be controlled")
         else:
             yield warning(
                 f"macOS does not allow control of {app.name}.", f"iac-mcp doctor --app {app.key}"

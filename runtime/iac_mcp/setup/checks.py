@@ -254,7 +254,7 @@ def _judged(app: AppRow, state: AppState) -> DoctorFinding:
         says = f"The dictionary of {app.name} could not be loaded."
         return problem(says, f"Open {app.name} once yourself.")
     if state.permitted == "yes":
-        return ok(f"{app.name}: macOS allows control")
+        return ok(f"{app.name} can be controlled")
     if state.permitted == "would ask":
         says = f"{app.name}: macOS asks for permission at the first call"
         return ok(says)
