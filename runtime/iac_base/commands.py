@@ -41,7 +41,7 @@ def _help(ctx: click.Context) -> None:
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), required=False)
 @click.pass_context
 def _completion(ctx: click.Context, shell: str | None) -> None:
-    """Print the lines for completion in SHELL (default: your shell)."""
+    """Print the lines that turn on completion in SHELL (default: your shell)."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell or Path(os.environ.get("SHELL", "")).name)

@@ -92,7 +92,7 @@ def add_team(team: str, role: str, reads: bool, host: str | None, address: str |
     help="The public key of a person who may answer this Mac's questions; repeatable.",
 )
 def join(address: str, host: str | None, behind: int, key: str, approver: tuple[str, ...]) -> None:
-    """Let this Mac send its record to a database, such as postgresql://mac@server/fleet."""
+    """Let this Mac send its audit log to a database, such as postgresql://mac@server/fleet."""
     import socket
 
     settings = FleetSettings(address, host or socket.gethostname(), behind, key, approver)

@@ -150,7 +150,9 @@ def _answered(at: Any, used: Used, answer: Answer, failed: list[ToolError]) -> d
 def _failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolError:
     """Return why a program ended: the error of a call, where that was not caught in it."""
     if isinstance(error, sandbox.MontyCrashedError):
-        return ToolError("EXECUTION_ERROR", "The plan broke out of its sandbox and was stopped.")
+        return ToolError(
+            "EXECUTION_ERROR", "The sandbox of the plan crashed, so the plan was stopped."
+        )
     frames = error.traceback() if hasattr(error, "traceback") else []
     line = f" in line {frames[-1].line}" if frames else ""
     said = clean(error.display("type-msg") if frames else str(error))[:500]

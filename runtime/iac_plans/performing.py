@@ -118,7 +118,7 @@ def plan_kept(tool: Tool, call: Call, context: ToolContext) -> Plan:
     if found.tool().input != tool.input:
         raise InvalidParameterError(
             f"The plan {found.name} has changed since it was listed as a tool.",
-            f"The user can list it again with: iac-mcp plans add --pin {found.path}",
+            f"The user can update the tool with: iac-mcp plans add --pin {found.path}",
         )
     return _planned(tool, call, context, found.call(call.arguments))
 

@@ -94,9 +94,9 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
 def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> None:
     """Record the messages of a client and a server as a scenario, without secrets.
 
-    With --mcp-config, COMMAND must be a client. Where COMMAND names that file (or {mcp-config}), it
-    gets a file with recorded servers. Without --mcp-config, COMMAND is a server: this command runs
-    it, and stands in for it on standard input and output.
+    With --mcp-config, COMMAND must be a client. Where COMMAND contains the path of that file (or
+    {mcp-config}), the client gets a copy with recorded servers. Without --mcp-config, COMMAND is a
+    server: this command runs it, and stands in for it on standard input and output.
     """
     from iac_scenario.record import record_client, record_server
 
@@ -157,7 +157,9 @@ def server(file: Path, name: str | None, port: int | None) -> None:
     required=True,
     help="A file that lists the MCP servers, in Claude's JSON format.",
 )
-@click.option("--update", is_flag=True, help="Write CONTRACT again.")
+@click.option(
+    "--update", is_flag=True, help="Write CONTRACT again, with the tools as they are now."
+)
 def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
     """Write the tools of servers to the file CONTRACT, or show what has changed since then.
 

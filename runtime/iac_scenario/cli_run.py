@@ -108,7 +108,7 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @_timeouts
 def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
-    """Play FILE. Without -p, prompts come from the file, or from standard input."""
+    """Play the scenario in FILE. Without -p, prompts come from the file, or from standard input."""
     if options.pop("watch"):
         _watch(file, options["mcp_config"])
     reports = options.pop("reports")

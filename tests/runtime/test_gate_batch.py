@@ -211,7 +211,7 @@ def test_each_call_has_a_row_in_the_audit_beside_that_of_the_question() -> None:
     said = sorted(
         reason for row in rows for reason in row["reasons"] if "approved together" in reason
     )
-    assert said == [f"Call {at} of 2 that were approved together." for at in (1, 2)]
+    assert said == [f"This is call {at} of 2 that were approved together." for at in (1, 2)]
     assert len(rows) == 3
 
 

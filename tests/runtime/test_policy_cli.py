@@ -100,7 +100,7 @@ def test_check_prints_the_decision_and_the_rule_and_sends_nothing(
     assert f"because   {file} line 1 denies this call: Mine." in out
     assert 'runs      Application("com.example.Diary").delete(' in out
     status, out, _ = run(capsys, "check", "diary_make_entry", '{"title": "x"}', *tools)
-    assert (status, out.splitlines()[0]) == (0, "You would be asked.")
+    assert (status, out.splitlines()[0]) == (0, "It would require your approval.")
     status, out, _ = run(capsys, "check", "diary_count", '{"element": "entry"}', *tools, "--json")
     assert status == 0
     assert json.loads(out)["action"] == "allow"

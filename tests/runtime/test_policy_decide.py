@@ -257,7 +257,7 @@ def test_what_the_caller_vouches_for_is_not_asked_but_still_refused() -> None:
     assert actions("", vouched="DANGEROUS") == ["allow", "allow", "allow"]
     assert actions("[[deny]]\ntool='*'", vouched="DANGEROUS") == ["deny", "deny", "deny"]
     assert actions("[[ask]]\ntool='*'", vouched="DANGEROUS") == ["ask", "ask", "ask"]
-    assert judged(WRITE, vouched="MODIFY").source == "the caller allows up to MODIFY"
+    assert judged(WRITE, vouched="MODIFY").source == "the caller allows calls up to MODIFY"
 
 
 texts = st.sampled_from(["notes_*", "*", "com.apple.Notes", "mail*", "notes", "x"])

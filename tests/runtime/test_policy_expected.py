@@ -130,7 +130,7 @@ def test_explain_says_of_each_rule_why_it_does_not_hold(
         f"{at} 1 (deny) does not match: apps",
         f"{at} 7 (allow) does not match: argument name",
     ]
-    assert "You would be asked." in out
+    assert "It would require your approval." in out
 
 
 POLICIES = Path(__file__).parents[2] / "docs" / "policies"

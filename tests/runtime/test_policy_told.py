@@ -154,7 +154,7 @@ def deny(
         (
             known(WRITE, vouched="MODIFY"),
             "",
-            Decision("allow", "MODIFY", (), "the caller allows up to MODIFY"),
+            Decision("allow", "MODIFY", (), "the caller allows calls up to MODIFY"),
         ),
         (
             WRITE,

@@ -72,15 +72,17 @@ def tail(limit: int, as_json: bool) -> None:
 
 @audit.command()
 @click.argument("text", default="")
-@click.option("--app", default="", help="The bundle id of the app.")
-@click.option("--tool", default="", help="The name of the tool, with * and ? as wildcards.")
-@click.option("--client", default="", help="The name of the client.")
+@click.option("--app", default="", help="Only calls to the app with this bundle id.")
+@click.option("--tool", default="", help="Only calls of this tool; * and ? are wildcards.")
+@click.option("--client", default="", help="Only calls of this client.")
 @click.option(
     "--level",
     type=click.Choice(LEVELS, case_sensitive=False),
-    help="The level that the calls need.",
+    help="Only calls that need this level.",
 )
-@click.option("--result", default="", help="The result: done, TIMEOUT, interrupted, ...")
+@click.option(
+    "--result", default="", help="Only calls with this result: done, TIMEOUT, interrupted, ..."
+)
 @click.option(
     "--simulated/--real", default=None, help="Only calls to simulated apps, or only to real ones."
 )
@@ -216,7 +218,7 @@ def export(output: Path | None) -> None:
     help="Drop rows before this time (UTC), or older than this age, such as 30d.",
 )
 @click.option("--keep", type=click.IntRange(0), help="Keep only this many of the newest rows.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def drop(before: str | None, keep: int | None, yes: bool) -> None:
     """Remove old rows permanently. You can still verify the rest."""
     if before is None and keep is None:

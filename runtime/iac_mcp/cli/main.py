@@ -91,7 +91,7 @@ class _Commands(Commands):
 @click.group(cls=_Commands, context_settings=HELP)
 @click.version_option(VERSION)
 @click.option("-v", "--verbose", is_flag=True, help="Show more detail on standard error.")
-@click.option("--log-file", metavar="FILE", help="Also write the log to a file.")
+@click.option("--log-file", metavar="FILE", help="Also write the log to this file.")
 def cli(verbose: bool, log_file: str | None) -> None:
     """Let AI assistants use macOS apps as tools, over MCP (Model Context Protocol).
 

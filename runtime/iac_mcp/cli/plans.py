@@ -67,7 +67,7 @@ def run(
 @click.option("--pin", is_flag=True, help="List each plan as a tool.")
 @TOOLS
 def add(what: str, pin: bool, tools: tuple[Path, ...]) -> None:
-    """Check and save the plans in a Python file; WHAT is the file, or a saved plan."""
+    """Check and save plans. WHAT is a Python file with plans, or the name of a saved plan."""
     folders = tool_folders(tools)
     path = Path(what)
     file = path.suffix == ".py" or path.is_file()

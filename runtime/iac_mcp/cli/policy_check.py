@@ -118,7 +118,11 @@ def _judged(
 
 
 def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
-    words = {"allow": "It would run.", "ask": "You would be asked.", "deny": "It would not run."}
+    words = {
+        "allow": "It would run.",
+        "ask": "It would require your approval.",
+        "deny": "It would not run.",
+    }
     yield words[decision.action]
     reach = "" if facts.level == decision.level else f" (its arguments alone: {facts.level})"
     yield f"level     {decision.level}{reach}"

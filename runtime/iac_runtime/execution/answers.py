@@ -203,7 +203,9 @@ def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
         )
     if answer.get("kind") == _CHANGED:
         message = f"The list changed while IAC read it from {call.app}."
-        return call.error("LIST_CHANGED", message, "Call again, or ask for less.", retryable=True)
+        return call.error(
+            "LIST_CHANGED", message, "Call again, or ask for fewer items.", retryable=True
+        )
     number = answer.get("number")
     return describe(
         number if isinstance(number, int) else None,

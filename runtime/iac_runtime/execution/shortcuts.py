@@ -49,7 +49,7 @@ _WAYS: Final[Mapping[ShortcutState, str]] = {
     "silent": "Check whether it was done before you call again. The user may have dismissed a"
     " prompt.",
     "failed": "Check whether it was done before you call again.",
-    "no program": "App Intents run on a Mac with macOS 12 or later.",
+    "no program": "App Intents need a Mac with macOS 12 or later.",
 }
 _LISTED: Final = re.compile(r"(.*) \(([0-9A-Fa-f-]{36})\)")
 _ANSWER: Final = 4 * 1024 * 1024

@@ -180,7 +180,10 @@ def of_plan(plan: Plan, part: Plan, at: int, decision: Decision) -> tuple[Plan, 
     story = plan.facts.story
     # Each call is a story of its own, found by that of the question.
     own = story._replace(id=f"{story.id}.{at}") if story.id else story
-    told = (*decision.reasons, f"Call {at} of {len(plan.parts)} that were approved together.")
+    told = (
+        *decision.reasons,
+        f"This is call {at} of {len(plan.parts)} that were approved together.",
+    )
     return replace(part, facts=replace(part.facts, story=own)), replace(decision, reasons=told)
 
 

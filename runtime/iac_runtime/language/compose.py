@@ -203,7 +203,7 @@ def _collection(
     owner = reader.place(given.get("of"))
     if owner.selectable and not (several and not {"cursor", "offset"} & given.keys()):
         raise InvalidParameterError(
-            f"of: {owner.text} names several objects.", "Pick one, such as [0]."
+            f"of: {owner.text} names several objects.", "Choose one of them, such as with [0]."
         )
     plural = elements_term(term, tables)
     if owner.classes is not None and not contains(owner.classes, term, tables):

@@ -94,7 +94,11 @@ def inverse_of(
         return Inverse(says="nothing was changed")
     makers = {"set": _set, "make": _made, "copy": _made, "move": _move, "delete": _delete}
     maker = makers.get(watch.deed)
-    found = maker(watch, value, reads, tables) if maker else Inverse(says="IAC does not know how")
+    found = (
+        maker(watch, value, reads, tables)
+        if maker
+        else Inverse(says="IAC does not know how to undo it")
+    )
     if isinstance(found, str):
         found = Inverse(says=found)
     text = json.dumps([found.steps, found.copy], default=str)

@@ -238,7 +238,7 @@ def _ruled(
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
     free = asks is None and not (judged.starts and _only_reads(settings))
     if free and facts.vouched is not None and at_most(level, facts.vouched):
-        return Decision("allow", level, (), f"the caller allows up to {facts.vouched}")
+        return Decision("allow", level, (), f"the caller allows calls up to {facts.vouched}")
     if level == "DANGEROUS":
         reason = "DANGEROUS calls always require approval."
         source = asks.source if asks else "DANGEROUS always requires approval"

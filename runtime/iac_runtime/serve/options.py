@@ -59,7 +59,7 @@ SERVE_OPTIONS: Final = (
     Option("--rate-limit", "value", "How many writes per second may run (10).", "NUMBER"),
     Option("--blocklist", "values", "Bundle ids of more apps that no tool may change.", "IDS"),
     Option("--server", "value", "This server's name in the rules of the policy.", "NAME"),
-    Option("--timeout", "value", "Seconds per call (30).", "SECONDS"),
+    Option("--timeout", "value", "How many seconds a call may take (30).", "SECONDS"),
     Option(
         "--simulate",
         "maybe",
@@ -67,7 +67,7 @@ SERVE_OPTIONS: Final = (
         "[STATE]",
     ),
     *HTTP_OPTIONS,
-    Option("--log-file", "value", "Also write the log to a file.", "FILE"),
+    Option("--log-file", "value", "Also write the log to this file.", "FILE"),
     Option("--verbose", "flag", "Show more detail on standard error."),
 )
 

@@ -135,7 +135,7 @@ OWN_TOOLS: Final = _by_name(
     ),
     Tool(
         "restore_point",
-        "Name this moment, so that undo_call can undo everything after it.",
+        "Set a restore point with a name, so that undo_call can undo everything after it.",
         _schema({"name": {"type": "string", "minLength": 1, "maxLength": 100}}, "name"),
         later("iac_runtime.gate.undoing:plan_restore_point"),
         example={"name": "before the clean-up"},
