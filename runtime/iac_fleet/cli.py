@@ -81,7 +81,7 @@ def add_team(team: str, role: str, reads: bool, host: str | None, address: str |
     type=click.IntRange(1),
     default=BEHIND,
     show_default=True,
-    help="How many rows may wait for the database. With more, tools change nothing.",
+    help="How many rows may wait for the database. If more wait, tools change nothing.",
 )
 @click.option(
     "--key", default="", help="The team's public key. With it, this Mac uses the team's policy."
@@ -139,7 +139,7 @@ SHARE = click.option(
     type=click.IntRange(0, 100),
     default=100,
     show_default=True,
-    help="The percentage of Macs that get it. The same Macs come first each time.",
+    help="The percentage of Macs that get this version; the same Macs come first each time.",
 )
 
 

@@ -238,7 +238,7 @@ def _bubblewrap() -> tuple[str, Sequence[str]]:
     if program is None:
         raise CallError(
             "Bash needs bubblewrap (bwrap) to run in a sandbox, and it is not installed. Install"
-            " it, or {_WAY_OUT}."
+            f" it, or {_WAY_OUT}."
         )
     done = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
     sealing = []

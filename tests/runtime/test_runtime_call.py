@@ -45,7 +45,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
             ['limit must be a whole number, not "3"'],
         ),
         ("diary_list", {"element": "entry", "limit": -1}, ["limit", "minimum"]),
-        ("diary_list", {"element": "picture"}, ["contains no picture", 'Give of "entries[0]"']),
+        ("diary_list", {"element": "picture"}, ["contains no picture", 'Set `of` to "entries[0]"']),
         ("diary_list", {"element": "entry", "properties": ["naem"]}, ["Nearest: name."]),
         ("diary_list", {"element": "journal", "properties": ["password"]}, ["not read"]),
         ("diary_list", {"element": "entry", "where": {"nam": 1}}, ['"nam" is not a property']),

@@ -168,7 +168,7 @@ def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
     help="Also check the log against each anchor in this file.",
 )
 def verify(anchors: Path | None) -> int:
-    """Verify the chain of the audit log (hashes that link its rows); exit with 1 if it fails."""
+    """Verify the audit log's chain of hashes; exit with 1 if it or an anchor fails."""
     from iac_runtime.audit.anchor import judge, read
     from iac_runtime.audit.reading import verified
 

@@ -127,7 +127,7 @@ def list_intents(tools: tuple[Path, ...]) -> None:
 @intents.command("remove")
 @click.argument("names", nargs=-1, required=True, metavar="TOOL...")
 def remove_shortcuts(names: tuple[str, ...]) -> None:
-    """Let clients no longer call TOOLs. You delete the shortcuts in the Shortcuts app."""
+    """Stop clients from calling TOOLs. Delete the shortcuts yourself in the Shortcuts app."""
     for name in names:
         if name not in installed():
             raise SetupError(f"{quoted(name)} is not installed. {near_text(name, installed())}")

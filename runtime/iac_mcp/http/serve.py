@@ -171,7 +171,7 @@ def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> Htt
         raise SetupError("Give both --cert and --key.")
     if cert and raw.get("behind_proxy"):
         raise SetupError(
-            "Give --cert and --key, or --behind-proxy, not both: only one program can end TLS."
+            "Give --cert and --key, or --behind-proxy: this server handles TLS, or the proxy does."
         )
     if cert:
         _check_tls(cert, key)

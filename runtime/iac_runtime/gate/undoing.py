@@ -82,7 +82,7 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
         )
     if len(plans) > TOGETHER:
         says = f"This would undo {len(plans)} calls; at most {TOGETHER} can be undone together."
-        raise InvalidParameterError(says, "Give a smaller last, or the number of one call.")
+        raise InvalidParameterError(says, "Give a smaller `last`, or the number of one call.")
     if len(plans) == 1:
         return replace(plans[0], notes=tuple(passed))
     return replace(plan_several(plans, context.kept(Looks)), tool=tool, notes=tuple(passed))

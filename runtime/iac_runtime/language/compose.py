@@ -236,7 +236,7 @@ def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
             raise InvalidParameterError(
                 f"cursor: {quoted(given['cursor'])} does not come from an answer, or you also"
                 " gave offset.",
-                "Start again without cursor.",
+                "Start again without the cursor.",
             )
         offset = int(number)
     if offset < 0 or (limit is not None and limit < 0):

@@ -190,8 +190,8 @@ def not_held(term: str, classes: tuple[str, ...], tables: Tables) -> InvalidPara
         return InvalidParameterError(
             message, "No object contains one; look for a property that gives one."
         )
-    said = f"of {text_literal(place)}" if place else "no of"
-    way = f"These contain it: {', '.join(others[:5])}. Give {said}."
+    said = f"Set `of` to {text_literal(place)}" if place else "Leave out `of`"
+    way = f"These contain it: {', '.join(others[:5])}. {said}."
     return InvalidParameterError(message, way, give={"of": place or None})
 
 

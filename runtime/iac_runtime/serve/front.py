@@ -224,7 +224,7 @@ def _open(raw: Mapping[str, Any]) -> Any:
     options = read_options(raw)
     if options.allow.upper() == "DANGEROUS" and options.simulate is None:
         raise SetupError(
-            "In serve, every DANGEROUS call requires approval, so --allow can be at most MODIFY"
+            "serve requires approval for every DANGEROUS call, so --allow can be at most MODIFY"
             " (with --simulate, DANGEROUS)."
         )
     gate = open_gate(options)
