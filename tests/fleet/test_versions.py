@@ -63,7 +63,7 @@ def test_a_version_is_taken_over_once_and_rolled_back(team: Team) -> None:
     assert team.policy == "preset = 'read-only'\n"
     with database.connected(team.fleet.address("lead")) as lead:
         team.publish(versions.published(lead, 1))
-    assert team.take().startswith("Version 3")
+    assert team.take().startswith("This Mac has version 3")
     assert team.policy == "preset = 'private'\n"
 
 

@@ -229,7 +229,7 @@ def test_every_effect_counts_for_the_limits() -> None:
     limits = Limits(writes=Window(2, 0.2), dangerous=Window(3, 60.0))
     desk = Desk("preset = 'trusted'", limiter=Limiter(limits=limits, clock=Clock()))
     assert isinstance(desk.call(MAKE, [{"name": str(at)} for at in range(5)]), Done)
-    with pytest.raises(InvalidParameterError, match="at most 3 run at once"):
+    with pytest.raises(InvalidParameterError, match="at most 3 effects"):
         desk.call(DELETE, [note(at) for at in range(4)])
     assert isinstance(desk.allowed(DELETE, [note(0), note(1)]), Done)
     with pytest.raises(ToolError, match="Too many calls"):

@@ -228,8 +228,8 @@ def deny(
                 "DANGEROUS always requires approval",
                 error="UNANSWERED",
                 suggestion="The user can run it in a terminal with iac-mcp call, or in a client"
-                ' with prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets another'
-                " level.",
+                ' that can show prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets'
+                " another level.",
             ),
         ),
     ],
@@ -255,7 +255,7 @@ def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
     facts = known(also(SCRIPT, doubt="x"), ways=())
     found = told(facts, "[[deny]]\napp = 'Mail'")
     assert (found.action, found.requires_prompt) == ("deny", True)
-    assert found.suggestion.startswith("Use the tools of that app")
+    assert found.suggestion.startswith("Use the app's own tools")
     assert len(found.reasons) == 2
 
 

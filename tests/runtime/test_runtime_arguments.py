@@ -184,7 +184,7 @@ def test_what_no_app_takes_is_refused_before_anything_is_sent(
     [
         ([0] * 100_000, "100000 items; at most 10000 are allowed"),
         (deep(1000), "nested deeper than 32 levels"),
-        ({"a": {"b": ["x" * 2_000_000]}}, "with_data.a.b[0]: a text of 2000000 characters"),
+        ({"a": {"b": ["x" * 2_000_000]}}, "with_data.a.b[0]: the text has 2000000 characters"),
         ({"a": [1, {"__proto__": {"x": 1}}]}, '"__proto__" is not the name of a field'),
         ({"k" * 1_100_000: 1}, "at most 1000000 are allowed"),
         ({"a\ud800": 1}, "half a character"),

@@ -53,7 +53,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
         ("diary_get", {"target": "journals[0].nam"}, ["diary:", "Nearest: name"]),
         ("diary_set", {"target": "entries[0]", "properties": {"words": 3}}, ["read-only"]),
         ("diary_set", {"target": "entries[0]", "properties": {"wrods": 3}}, ["words"]),
-        ("diary_set", {"target": "entries[0]", "properties": {}}, ["nothing to set"]),
+        ("diary_set", {"target": "entries[0]", "properties": {}}, ["properties to set"]),
         (
             "diary_make",
             {"element": "entry", "properties": {"x": 1}},

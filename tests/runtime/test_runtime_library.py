@@ -76,7 +76,7 @@ def test_what_connect_allows_outranks_no_rule_that_asks(
     ("policy", "words"),
     [
         ("[[deny]]\napp = 'Diary'\nlevel = 'MODIFY'", "denies this call"),
-        ("read_only = true", "Only reads run here"),
+        ("read_only = true", "Only calls that read may run here"),
         ("[blocklist]\nadd = 'com.example.Diary'", "No tool may change"),
     ],
 )

@@ -141,7 +141,7 @@ def test_without_servers_a_call_says_what_is_missing(make: Make, run: Run) -> No
         (None, "servers.json"),
         ("{", "is not JSON"),
         ("[]", "has no object mcpServers"),
-        ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "one of them only"),
+        ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "only one of them"),
         ('{"mcpServers": {"a": {}}}', "mcpServers.a: needs the field command"),
         ('{"mcpServers": {"a": {"command": 3}}}', "mcpServers.a.command: must be a text"),
         ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "${NOT_SET_HERE}"),

@@ -236,7 +236,7 @@ def test_what_a_read_only_server_suggests_can_be_done(
             door = facts_of(
                 await client.call_tool("read_tool", {"name": tool, "arguments": {"app": "Notes"}})
             )
-            assert f"Call {tool} itself" in door["suggestion"]
+            assert f"Call the tool {tool} directly" in door["suggestion"]
         assert "app_launch" in refused["suggestion"]
         assert "app_launch" in names
         started = await client.call_tool("app_launch", {"app": "Notes"})

@@ -1,4 +1,4 @@
-"""Over HTTP from elsewhere: tokens of an issuer, TLS, and a server that does not start without."""
+"""Over HTTP from elsewhere: tokens of an OAuth issuer, TLS, and a server that does not start without."""
 
 import base64
 import json
@@ -226,13 +226,13 @@ OAUTH: Final = {"url": URL, "issuer": "https://id.example.com", "jwks": "https:/
         ({"host": "0.0.0.0"}, OAUTH, "needs TLS"),
         ({"host": "0.0.0.0"}, {}, "needs TLS"),
         ({"host": "::"}, OAUTH, "needs TLS"),
-        ({"host": "0.0.0.0", "behind_proxy": True}, {}, "tokens of an issuer"),
-        ({"behind_proxy": True}, {}, "tokens of an issuer"),
+        ({"host": "0.0.0.0", "behind_proxy": True}, {}, "tokens of an OAuth issuer"),
+        ({"behind_proxy": True}, {}, "tokens of an OAuth issuer"),
         ({"behind_proxy": True}, {**OAUTH, "url": "http://mac.example.com/mcp"}, "https://"),
         ({"behind_proxy": True}, {**OAUTH, "url": "https://mac.example.com/"}, "end in /mcp"),
         ({"behind_proxy": True}, {**OAUTH, "proxies": ["*"]}, "not an address"),
-        ({"behind_proxy": True, "cert": "a", "key": "b"}, OAUTH, "by the proxy"),
-        ({"cert": "a"}, {}, "go together"),
+        ({"behind_proxy": True, "cert": "a", "key": "b"}, OAUTH, "or the proxy does"),
+        ({"cert": "a"}, {}, "Give both"),
         ({"cert": "/none", "key": "/none"}, {}, "cannot be used"),
         ({"host": "mac.local"}, {}, "must be an address"),
         ({"port": "x"}, {}, "--port"),

@@ -256,7 +256,7 @@ def _lost_call(reply: ExchangeReply, call: SentCall) -> ToolError:
         kind, message = "USER_CANCELLED", "The call was cancelled."
         suggestion = "Call again if you still need it."
     else:
-        message = f"osascript's answer to {call.command} cannot be read."
+        message = f"osascript gave no readable answer to {call.command}."
         suggestion = "Call again. If it fails again, ask for fewer items."
     suggestion = OUTCOME_UNKNOWN if call.writes else suggestion
     return call.error(kind, message, suggestion, retryable=retryable, original=original)
