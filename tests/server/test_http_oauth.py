@@ -1,4 +1,4 @@
-"""Over HTTP from elsewhere: tokens of an OAuth issuer, TLS, and a server that does not start without."""
+"""Over HTTP from elsewhere: tokens of an issuer, TLS, and a server that does not start without."""
 
 import base64
 import json
