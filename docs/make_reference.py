@@ -43,7 +43,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "IAC_DATA": "The data folder to use instead of your platform's: tools, state, policy.",
     "IAC_OSASCRIPT": "The osascript to use.",
     "IAC_READ_ONLY": "1: use only tools that never change anything.",
-    "IAC_SERVER": "This server's name in rules of the policy.",
+    "IAC_SERVER": "This server's name in the rules of the policy.",
     "IAC_RATE_LIMIT": "Writes per second.",
     "IAC_BLOCKLIST": "Bundle ids of more apps that no tool may write to, separated by commas.",
     "ACCESSIBILITY_MCP_READ_ONLY": "The same as IAC_READ_ONLY.",

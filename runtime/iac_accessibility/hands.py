@@ -88,7 +88,6 @@ class Proof:
         if not self.session.bridge.has_focus(self.handle, _STATE_SECONDS):
             raise _lost("another element now has the keyboard focus")
 
-
     def moved(self) -> "Proof":
         """Return the proof after a key that goes from one part of a list to the next."""
         if self.handle is None:

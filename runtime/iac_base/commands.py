@@ -41,7 +41,7 @@ class NearestChoice(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-@click.command("help", short_help="See all commands with `help`, and one with `help COMMAND`.")
+@click.command("help", short_help="`help` shows all commands, and `help COMMAND` explains one.")
 @click.pass_context
 def _help(ctx: click.Context) -> None:
     """Show all commands, or help for one command."""
@@ -52,12 +52,12 @@ def _help(ctx: click.Context) -> None:
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), required=False)
 @click.pass_context
 def _completion(ctx: click.Context, shell: str | None) -> None:
-    """Print the lines for completion in SHELL (default: your shell)."""
+    """Print the lines that turn on completion in SHELL (default: your shell)."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell or Path(os.environ.get("SHELL", "")).name)
     if kind is None:
-        raise click.UsageError("Name a shell: bash, zsh or fish.")
+        raise click.UsageError("Give the name of your shell: bash, zsh or fish.")
     root = ctx.find_root()
     program = str(root.info_name)
     variable = f"_{program.replace('-', '_').upper()}_COMPLETE"

@@ -161,7 +161,7 @@ class UnknownToolError(ToolError):
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
         names = ", ".join(near)
-        suggestion = f"Nearest: {names}." if names else "list_apps says which apps are there."
+        suggestion = f"Nearest: {names}." if names else "list_apps shows the apps that have tools."
         super().__init__("UNKNOWN_TOOL", f"There is no tool {quoted(name)}.", suggestion)
         self.mend(lambda: NextCall("list_apps"))
 
@@ -171,9 +171,11 @@ class DeclaredToolError(UnknownToolError):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.message = f"{quoted(name)} is an App Intent: declared, not verified."
+        self.message = (
+            f"{quoted(name)} is an App Intent (an action that its app declares), not verified here."
+        )
         self.suggestion = (
-            "It cannot be called before its shortcut is installed; find_tools finds others."
+            "It cannot be called before its shortcut is installed. find_tools finds other tools."
         )
 
 

@@ -235,12 +235,15 @@ def find(path: Path) -> FileContent:
         folder = real.parent.stat()
         if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
             raise SetupError(
-                f"All users can write to {real.parent}; close it with: chmod o-w '{real.parent}'"
+                f"All users can write to {real.parent}. Prevent this with: chmod o-w"
+                f" '{real.parent}'"
             )
         return FileContent(real, content, stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
         if path.is_symlink():
-            raise SetupError(f"{path} is a link to a missing file; remove or correct it.") from None
+            raise SetupError(
+                f"{path} is a link to a missing file; remove or correct the link."
+            ) from None
         return FileContent(path, None)
     except IrregularFileError:
         raise SetupError(f"{path} is not a file; move it away.") from None
@@ -340,13 +343,13 @@ def private_file(path: Path) -> os.stat_result:
 def _private(path: Path, kind: int, what: str, mode: str) -> os.stat_result:
     found = path.lstat()
     if stat.S_IFMT(found.st_mode) != kind:
-        raise StateFileError(path, f"it is a link or not a {what}", "Move it away.")
+        raise StateFileError(path, f"it is a link, or not a {what}", "Move it away.")
     if found.st_uid != os.geteuid():
         raise StateFileError(
             path, "it belongs to another user", "Move it away, or make yourself its owner."
         )
     if found.st_mode & 0o077:
         raise StateFileError(
-            path, "other users can write to it", f"Close it with: chmod {mode} '{path}'"
+            path, "other users can read or change it", f"Prevent this with: chmod {mode} '{path}'"
         )
     return found

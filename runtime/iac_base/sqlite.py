@@ -174,7 +174,9 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: DatabaseSc
     if version and not tables:
         raise _DamagedError("its tables are gone")
     if tables and (version == 0 or application != schema.application):
-        raise StateFileError(path, "its file contains something else", f"Move {path} away.")
+        raise StateFileError(
+            path, "it contains something that IAC did not write", f"Move {path} away."
+        )
     return int(version)
 
 
@@ -205,7 +207,7 @@ def set_aside(path: Path) -> Path:
         Path(f"{path}-wal").rename(f"{kept}-wal")
     Path(f"{path}-shm").unlink(missing_ok=True)
     logging.getLogger(f"{LOGGER}.state").warning(
-        "%s is damaged: it is kept as %s, and a new one is started", path, kept.name
+        "%s is damaged. IAC keeps it as %s and starts a new one", path, kept.name
     )
     return kept
 
@@ -346,10 +348,14 @@ DAMAGED: Final = "it is damaged"
 _FAULTS: Final = (
     ("FULL", "the disk is full", "Free some space on the disk of {path}."),
     ("READONLY PERM AUTH", "it is read-only", "Make {path} writable for you."),
-    ("BUSY LOCKED PROTOCOL", "another program holds it", "Close the program that holds {path}."),
+    (
+        "BUSY LOCKED PROTOCOL",
+        "another program is using it",
+        "Close the program that is using {path}.",
+    ),
     ("CANTOPEN", "it cannot be opened", "Check whether {path} can be opened and written."),
     ("IOERR", "the disk failed", "Check whether the disk of {path} is full or failing."),
-    ("CORRUPT NOTADB", DAMAGED, "Move {path} away and keep it; IAC starts a new one."),
+    ("CORRUPT NOTADB", DAMAGED, "Move {path} to a safe place; IAC then starts a new one."),
 )
 """Names of SQLite's errors, which begin with `SQLITE_` and may have an ending; cause; way out."""
 
@@ -358,7 +364,7 @@ def explain(error: Exception, path: Path) -> StateFileError:
     """Return what a failure of SQLite, or of the file system, means for a file."""
     if isinstance(error, OSError):
         why = (error.strerror or "it cannot be opened").lower()
-        return StateFileError(path, why, f"Look at {path} and its folder.")
+        return StateFileError(path, why, f"Check {path} and its folder.")
     # A text that is no UTF-8 was written by nobody; Python gives no name for it.
     damaged = isinstance(error, _DamagedError | UnicodeDecodeError)
     damaged = damaged or "decode to UTF-8" in str(error)

@@ -68,7 +68,7 @@ def find_question(connection: Any, host: str, ident: str) -> AskedHost:
     for row in questions(connection):
         if (row.host, row.id) == (host, ident):
             return row
-    raise SetupError(f"No question {ident} of {host} waits.")
+    raise SetupError(f"{host} has no waiting question {ident}. iac-fleet questions lists them.")
 
 
 def give(connection: Any, key: Ed25519PrivateKey, seen: AskedHost, said: str) -> None:
@@ -78,7 +78,7 @@ def give(connection: Any, key: Ed25519PrivateKey, seen: AskedHost, said: str) ->
         SetupError: It has no such answer.
     """
     if said not in seen.answers:
-        raise SetupError(f"The answers are: {', '.join(seen.answers)}.")
+        raise SetupError(f"Give one of these answers: {', '.join(seen.answers)}.")
     told = (seen.host, seen.id, said, public(key), key.sign(signed_text(seen, said)))
     connection.execute("SELECT give(%s, %s, %s, %s, %s)", told)
 

@@ -28,13 +28,13 @@ from iac_fleet.settings import BEHIND, FleetSettings, read_settings, write_setti
 from iac_runtime.audit.store import FORWARDED
 from iac_runtime.version import VERSION
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, a line each.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 DATABASE = click.option(
     "--database",
     "address",
     metavar="ADDRESS",
     envvar="IAC_FLEET_DATABASE",
-    help="The database's address; default: that of fleet.toml.",
+    help="The database's address (default: the one in fleet.toml).",
 )
 
 
@@ -47,30 +47,30 @@ def cli() -> None:
     Examples:
       iac-fleet demo                       a database, three simulated Macs, and what they did
       iac-fleet join postgresql://mac@db.example.org/fleet
-      iac-fleet forward                    send this Mac's record, until Ctrl-C
+      iac-fleet forward                    send this Mac's audit log, until Ctrl-C
     """
 
 
 @cli.command()
 @DATABASE
 def migrate(address: str | None) -> None:
-    """Create or update the schema of the database; run by its owner."""
+    """Create or update the tables of the database. Run this as the database's owner."""
     with database.connected(_address(address)) as connection:
         ran = database.migrate(connection)
-    click.echo(f"Ran {', '.join(ran)}." if ran else "The schema is up to date.")
+    click.echo(f"Ran {', '.join(ran)}." if ran else "The tables are up to date.")
 
 
 @cli.command("team")
 @click.argument("team")
 @click.argument("role")
-@click.option("--reads", is_flag=True, help="The role may also read the record of the team.")
-@click.option("--host", help="The role is that of one Mac, and writes under this name alone.")
+@click.option("--reads", is_flag=True, help="The role may also read the team's record.")
+@click.option("--host", help="The role belongs to one Mac, and can write only under this name.")
 @DATABASE
 def add_team(team: str, role: str, reads: bool, host: str | None, address: str | None) -> None:
-    """Let a role of the database write for a team; run by the owner of the database."""
+    """Let a database role (a user) write for a team. Run this as the database's owner."""
     with database.connected(_address(address)) as connection:
         database.add_team(connection, team, role, reads=reads, host=host)
-    click.echo(f"{role} writes for {team}{' and reads its record' if reads else ''}.")
+    click.echo(f"{role} can write for {team}{' and read its record' if reads else ''}.")
 
 
 @cli.command()
@@ -81,14 +81,18 @@ def add_team(team: str, role: str, reads: bool, host: str | None, address: str |
     type=click.IntRange(1),
     default=BEHIND,
     show_default=True,
-    help="Rows that may wait for the database before tools change nothing more.",
+    help="How many rows may wait for the database. If more wait, tools change nothing.",
 )
-@click.option("--key", default="", help="The public key of the team, to take its policy over.")
 @click.option(
-    "--approver", multiple=True, help="The public key of who may answer this Mac's questions."
+    "--key", default="", help="The team's public key. With it, this Mac uses the team's policy."
+)
+@click.option(
+    "--approver",
+    multiple=True,
+    help="The public key of a person who may answer this Mac's questions; repeatable.",
 )
 def join(address: str, host: str | None, behind: int, key: str, approver: tuple[str, ...]) -> None:
-    """Let this Mac send its record to a database, such as postgresql://mac@server/fleet."""
+    """Let this Mac send its audit log to a database, such as postgresql://mac@server/fleet."""
     import socket
 
     settings = FleetSettings(address, host or socket.gethostname(), behind, key, approver)
@@ -99,13 +103,13 @@ def join(address: str, host: str | None, behind: int, key: str, approver: tuple[
     if not (state / FORWARDED).exists():
         # From now on too much may not wait, even if the forwarder never runs.
         note(state, settings, 0)
-    click.echo(f"{settings.host} belongs to the fleet ({path}). Now run: iac-fleet forward")
+    click.echo(f"{settings.host} has joined the fleet ({path}). Now run: iac-fleet forward")
 
 
 @cli.command("forward")
-@click.option("--once", is_flag=True, help="Send what waits, and end.")
+@click.option("--once", is_flag=True, help="Send the waiting rows, then stop.")
 def forward_rows(once: bool) -> None:
-    """Send the record of this Mac to the team's database, until Ctrl-C."""
+    """Send this Mac's audit log to the team's database, until you press Ctrl-C."""
     settings, state = read_settings(), open_state()
     if once:
         with database.connected(settings.database) as connection:
@@ -113,7 +117,7 @@ def forward_rows(once: bool) -> None:
             if said := versions.take(connection, settings, state):
                 click.echo(said)
             database.tell(connection, settings.host, _facts())
-        click.echo(f"Sent {done.sent} rows; {done.waiting} wait.")
+        click.echo(f"Sent {done.sent} rows; {done.waiting} are waiting.")
         return
     end = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -135,31 +139,33 @@ SHARE = click.option(
     type=click.IntRange(0, 100),
     default=100,
     show_default=True,
-    help="To this many of 100 Macs; the same ones come first each time.",
+    help="The percentage of Macs that get this version; the same Macs come first each time.",
 )
 
 
 @cli.command("key")
 @click.argument("file", type=PRIVATE_FILE)
 def make_key(file: Path) -> None:
-    """Make the key that signs a team's policy; print the public half for `join --key`."""
+    """Write a new private key to FILE; print its public key for `join --key` or `--approver`."""
     click.echo(versions.make_key(file))
 
 
 @cli.command()
 @click.argument("policy", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--key", type=PRIVATE_FILE, required=True, help="The team's private key.")
+@click.option(
+    "--key", type=PRIVATE_FILE, required=True, help="The file with the team's private key."
+)
 @click.option(
     "--quirks",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder of quirk files, which correct dictionaries on all Macs.",
+    help="A folder of quirk files (corrections of app dictionaries), for all Macs.",
 )
 @click.option(
     "--accept-levels",
     "accepted",
     multiple=True,
     metavar="NAME,...",
-    help="Builds may lower these to the levels that they have in your own tools.",
+    help="Names whose levels a build may lower to the levels in your own tools.",
 )
 @SHARE
 @DATABASE
@@ -171,7 +177,7 @@ def publish(
     share: int,
     address: str | None,
 ) -> None:
-    """Publish a policy that the policies of Macs can only make stricter."""
+    """Publish a team's policy. A Mac's own policy can only make it stricter."""
     signer = versions.read_key(key)
     paths = sorted(quirks.glob("*.toml")) if quirks else []
     if paths:
@@ -179,19 +185,21 @@ def publish(
     names = [name.strip() for one in accepted for name in one.split(",") if name.strip()]
     here = versions.own_levels() if names else {}
     if missing := [name for name in names if name not in here]:
-        raise SetupError(f"Your tools have nothing called {quoted(missing[0])} that has a level.")
+        raise SetupError(
+            f"No tool, class or property of your tools is called {quoted(missing[0])}."
+        )
     texts = {path.name: path.read_text("utf-8") for path in paths}
     levels = {name: here[name] for name in names}
     files = versions.TeamFiles(policy.read_text("utf-8"), texts, levels)
     with database.connected(_address(address)) as connection:
         number = versions.publish(connection, signer, files, share)
-    click.echo(f"Version {number} is published to {share} of 100 Macs.")
+    click.echo(f"Published version {number} to {share}% of the Macs.")
 
 
 def _check_quirks(paths: list[Path]) -> None:
     """Have the generator read quirk files before all Macs do. Raises SetupError."""
     if find_spec("iac_gen") is None:
-        raise SetupError(f"Quirks are checked by the generator: {pip_install('gen')}")
+        raise SetupError(f"To check quirk files, install the generator: {pip_install('gen')}")
     words = [sys.executable, "-m", "iac_gen", "lint", *map(str, paths)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -200,7 +208,9 @@ def _check_quirks(paths: list[Path]) -> None:
 
 @cli.command()
 @click.argument("number", type=click.IntRange(1))
-@click.option("--key", type=PRIVATE_FILE, required=True, help="The team's private key.")
+@click.option(
+    "--key", type=PRIVATE_FILE, required=True, help="The file with the team's private key."
+)
 @SHARE
 @DATABASE
 def rollback(number: int, key: Path, share: int, address: str | None) -> None:
@@ -209,14 +219,14 @@ def rollback(number: int, key: Path, share: int, address: str | None) -> None:
     with database.connected(_address(address)) as connection:
         files = versions.published(connection, number)
         new = versions.publish(connection, signer, files, share)
-    click.echo(f"Version {new} is version {number} again, for {share} of 100 Macs.")
+    click.echo(f"Published version {new}, a copy of version {number}, to {share}% of the Macs.")
 
 
 @cli.command("questions")
 @JSON
 @DATABASE
 def list_questions(as_json: bool, address: str | None) -> None:
-    """Show the questions of unattended Macs that wait for an approver."""
+    """Show the approval prompts of other Macs that wait for an answer."""
     with database.connected(_address(address)) as connection:
         rows = approving.questions(connection)
     if as_json:
@@ -229,17 +239,17 @@ def list_questions(as_json: bool, address: str | None) -> None:
 @cli.command("answer")
 @click.argument("host")
 @click.argument("question")
-@click.option("--key", type=PRIVATE_FILE, required=True, help="Your private key.")
+@click.option("--key", type=PRIVATE_FILE, required=True, help="The file with your private key.")
 @DATABASE
 def answer_question(host: str, question: str, key: Path, address: str | None) -> None:
-    """Answer a question of another Mac, after it was shown to you."""
+    """Show an approval prompt of another Mac, and answer it."""
     signer = versions.read_key(key)
     with database.connected(_address(address)) as connection:
         found = approving.find_question(connection, host, question)
         click.echo(_shown(found.text))
         said = click.prompt("Answer", type=click.Choice(found.answers, case_sensitive=False))
         approving.give(connection, signer, found, said)
-    click.echo("Your answer is signed and on its way.")
+    click.echo("Your answer is signed and saved. The Mac will fetch it.")
 
 
 def _shown(text: str) -> str:
@@ -250,7 +260,7 @@ def _shown(text: str) -> str:
 @JSON
 @DATABASE
 def hosts(as_json: bool, address: str | None) -> None:
-    """Show each Mac: when it was last heard, its version, apps, rows and alarms."""
+    """Show each Mac: when it last reported, its version, apps, rows and alarms."""
     with database.connected(_address(address)) as connection:
         rows = database.hosts(connection)
     if as_json:
@@ -271,7 +281,7 @@ def hosts(as_json: bool, address: str | None) -> None:
 @JSON
 @DATABASE
 def levels(as_json: bool, address: str | None) -> None:
-    """Show how many tools of each level each Mac has, and what differs from the accepted ones."""
+    """Show each Mac's number of tools per level, and levels that differ from the accepted ones."""
     with database.connected(_address(address)) as connection:
         found = database.hosts(connection)
     rows, accepted = (
@@ -291,7 +301,7 @@ def levels(as_json: bool, address: str | None) -> None:
         click.echo(f"{escaped(row['host'])}  {escaped(row['name'])}  {counts}{other}")
     for row in accepted:
         told = {key: escaped(value) for key, value in row.items()}
-        click.echo("{host}  {name} is {here}; accepted is {accepted}".format(**told))
+        click.echo("{host}  {name} is {here}; the accepted level is {accepted}".format(**told))
 
 
 def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -306,7 +316,7 @@ def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
 @JSON
 @DATABASE
 def audit(last: int, as_json: bool, address: str | None, **wanted: str) -> None:
-    """Search the record of all Macs; times are UTC, such as 2026-03-09T14:30."""
+    """Search the calls of all Macs. Write times in UTC, such as 2026-03-09T14:30."""
     with database.connected(_address(address)) as connection:
         rows = database.calls(connection, wanted, last)
     if as_json:
@@ -324,12 +334,12 @@ def audit(last: int, as_json: bool, address: str | None, **wanted: str) -> None:
     default=24.0,
     show_default=True,
     metavar="HOURS",
-    help="A Mac that was not heard for so long is an alarm.",
+    help="Raise an alarm if a Mac has not reported for this long.",
 )
 @JSON
 @DATABASE
 def verify(silent: float, as_json: bool, address: str | None) -> int:
-    """Check the chain of every Mac again; end with 1 if one broke or a Mac fell silent."""
+    """Check every Mac's audit log again; exit with 1 if one was changed or a Mac is silent."""
     with database.connected(_address(address)) as connection:
         rows, alarms = database.check(connection, silent)
     if as_json:
@@ -343,8 +353,12 @@ def verify(silent: float, as_json: bool, address: str | None) -> int:
 
 
 @cli.command()
-@click.option("--keep", type=click.Path(path_type=Path), help="Keep the database in this folder.")
-@click.option("--page", is_flag=True, help="Then open the page, until Ctrl-C.")
+@click.option(
+    "--keep", type=click.Path(path_type=Path), help="Put the database in this folder, and keep it."
+)
+@click.option(
+    "--page", is_flag=True, help="Then open the page, and keep it running until you press Ctrl-C."
+)
 def demo(keep: Path | None, page: bool) -> None:
     """Start a database and three simulated Macs, and show what they did."""
     from iac_fleet.demo import play

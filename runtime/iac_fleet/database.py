@@ -49,18 +49,22 @@ def connected(address: str) -> Iterator[psycopg.Connection[Any]]:
         where = conninfo_to_dict(address)
     except psycopg.ProgrammingError:
         raise SetupError(
-            "The database's address is wrong: postgresql://mac@server/fleet."
+            "The database's address is wrong. Write it like postgresql://mac@server/fleet."
         ) from None
     place = f"{where.get('host', 'this machine')}/{where.get('dbname', '')}"
     try:
         with psycopg.connect(address, autocommit=True, **_OPTIONS) as connection:
             yield connection
     except (psycopg.errors.UndefinedFunction, psycopg.errors.UndefinedTable):
-        raise SetupError(f"{place} has no schema yet: its owner runs iac-fleet migrate.") from None
+        raise SetupError(
+            f"{place} has no tables yet. Its owner must run: iac-fleet migrate"
+        ) from None
     except psycopg.errors.InsufficientPrivilege as error:
-        raise SetupError(f"{place} does not allow it: {_first_line(error)}.") from None
+        raise SetupError(
+            f"The database {place} does not allow this: {_first_line(error)}."
+        ) from None
     except psycopg.Error as error:
-        raise SetupError(f"{place} cannot be used: {_first_line(error)}.") from None
+        raise SetupError(f"The database {place} cannot be used: {_first_line(error)}.") from None
 
 
 def _first_line(error: psycopg.Error) -> str:
@@ -267,9 +271,9 @@ def check(connection: psycopg.Connection[Any], silent: float) -> tuple[int, list
         total += count
         alarms += [Alarm(host, store, seq, why) for seq, why in wrong]
         if end != last:
-            alarms.append(Alarm(host, store, last, f"rows are missing after {end}"))
+            alarms.append(Alarm(host, store, last, f"the rows after {end} are missing"))
     late = connection.execute(
-        "SELECT host, '', 0, to_char(seen, '\"nothing was heard since\" YYYY-MM-DD HH24:MI')"
+        "SELECT host, '', 0, to_char(seen, '\"no report since\" YYYY-MM-DD HH24:MI')"
         " FROM hosts WHERE seen < now() - make_interval(secs => %s) ORDER BY host",
         (silent * 3600,),
     )

@@ -51,7 +51,8 @@ def programs() -> Path:
         if (folder / "initdb").exists():
             return folder
     raise SetupError(
-        "PostgreSQL is not installed: brew install postgresql@17, or apt-get install postgresql."
+        "PostgreSQL is not installed. Run: brew install postgresql@17, or apt-get install"
+        " postgresql"
     )
 
 
@@ -123,7 +124,7 @@ def play(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) 
         except OSError as error:
             raise SetupError(f"{folder} cannot be used: {error.strerror}.") from None
         server = stack.enter_context(served(folder / "postgresql"))
-        tell(f"PostgreSQL runs on port {server.port} of this machine alone.")
+        tell(f"PostgreSQL is running on port {server.port}, for this machine only.")
         with database.connected(server.address(name="postgres")) as connection:
             for line in ("DATABASE fleet", "ROLE mac LOGIN", "ROLE lead LOGIN"):
                 # A folder that was kept has them.
@@ -140,7 +141,7 @@ def play(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) 
                 given = arguments.replace("{host}", host)
                 _iac(env, "iac_mcp", "call", "--simulate", "--allow", "MODIFY", tool, given)
             _iac(env, "iac_fleet", "forward", "--once")
-            tell(f"{host} made {len(_CALLS)} calls and sent its record.")
+            tell(f"{host} made {len(_CALLS)} calls and sent its audit log.")
         env = {**os.environ, "IAC_DATA": str(folder / "lead")}
         env["IAC_FLEET_DATABASE"] = server.address("lead")
         for words in (["hosts"], ["audit", "--level", "MODIFY"], ["verify"]):
@@ -151,7 +152,7 @@ def play(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) 
             with contextlib.suppress(KeyboardInterrupt):
                 subprocess.run(argv, env=env)
         if keep:
-            tell(f"\nThe database lies in {folder}; its owner's address was {server.address()}.")
+            tell(f"\nThe database is in {folder}. Its owner's address was {server.address()}.")
 
 
 def _iac(env: dict[str, str], module: str, *arguments: str) -> str:

@@ -125,11 +125,19 @@ def _forward(
                     if said := take(connection, settings, state):
                         tell(said)
                         told = -_TELLING
-                    wait, out = PAUSE, _told(tell, "The database is there again.", out, now=False)
+                    wait, out = (
+                        PAUSE,
+                        _told(tell, "The database can be reached again.", out, now=False),
+                    )
                     if ended(0.0 if done.waiting else PAUSE):
                         return
         except SetupError as error:
-            out = _told(tell, f"{error} The rows wait here.", out, now=True)
+            out = _told(
+                tell,
+                f"{error} Rows of the audit log stay on this Mac until they can be sent.",
+                out,
+                now=True,
+            )
         wait = min(wait * 2, LONGEST)
         if ended(wait):
             return

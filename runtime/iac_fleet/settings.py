@@ -44,13 +44,17 @@ def read_settings() -> FleetSettings:
         table["approvers"] = tuple(map(str, table.get("approvers", ())))
         found = FleetSettings(**{"host": socket.gethostname(), **table})
     except FileNotFoundError:
-        raise SetupError("This Mac belongs to no fleet: iac-fleet join postgresql://…") from None
+        raise SetupError(
+            "This Mac has not joined a fleet. Run: iac-fleet join postgresql://…"
+        ) from None
     except (OSError, ValueError, KeyError, TypeError):
         # What is wrong may quote the address, which may hold a password.
-        raise SetupError(f"{path} has no table [fleet] with database, host and behind.") from None
+        raise SetupError(
+            f"{path} cannot be read, or has no table [fleet] with database, host and behind."
+        ) from None
     kinds = [type(value) for value in found]
     if kinds != [str, str, int, str, tuple] or not found.database:
-        raise SetupError(f"{path}: database and host are texts, behind is a number.")
+        raise SetupError(f"{path}: database and host must be texts, and behind a number.")
     return found
 
 

@@ -61,7 +61,7 @@ class TeamFiles(NamedTuple):
 
 def read_files(body: str) -> TeamFiles:
     """Return what a published version holds. Raises SetupError, or what is wrong with a policy."""
-    wrong = SetupError("it does not hold a policy, quirks and accepted levels")
+    wrong = SetupError("it does not contain a policy, quirks and accepted levels")
     try:
         told = json.loads(body)
         found = TeamFiles(told["policy"], told["quirks"], told["accepted"])
@@ -75,7 +75,7 @@ def read_files(body: str) -> TeamFiles:
     parse_policy(found.policy)
     for name, text in found.quirks.items():
         if not _QUIRK_NAME.fullmatch(name):
-            raise SetupError(f"{name} is not named like a quirk file (name.toml)")
+            raise SetupError(f"{name} is not a name for a quirk file, such as mail.toml")
         try:
             tomllib.loads(text)
         except ValueError as error:
@@ -103,7 +103,9 @@ def make_key(path: Path) -> str:
     """
     key = Ed25519PrivateKey.generate()
     if path.exists():
-        raise SetupError(f"{path} exists already; a key is never overwritten.")
+        raise SetupError(
+            f"{path} exists already, and a key is never overwritten. Name another file."
+        )
     text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
         write_whole(path, text, mode=0o600)
@@ -127,7 +129,7 @@ def read_key(path: Path) -> Ed25519PrivateKey:
             f"{path} is not a private key; make one with: iac-fleet key FILE"
         ) from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise SetupError(f"{path} is another kind of key; make one with: iac-fleet key FILE")
+        raise SetupError(f"{path} is a key of another kind; make one with: iac-fleet key FILE")
     return key
 
 
@@ -150,7 +152,7 @@ def published(connection: Any, number: int) -> TeamFiles:
     query = "SELECT body FROM versions WHERE number = %s"
     found = connection.execute(query, (number,)).fetchone()
     if found is None:
-        raise SetupError(f"There is no version {number}.")
+        raise SetupError(f"The team has no version {number}.")
     return read_files(found[0])
 
 
@@ -171,7 +173,7 @@ def take(connection: Any, settings: FleetSettings, state: Path) -> str:
     if why:
         _note(state, told._replace(refused=(*told.refused, version.number)[-_KEPT:]))
         record(state, {"version": version.number}, "refused", why)
-        return f"Version {version.number} of the team's policy is refused: {why}."
+        return f"This Mac refuses version {version.number} of the team's policy: {why}."
     files = read_files(version.body)
     corrections = {"quirks": dict(files.quirks), "accepted": dict(files.accepted)}
     corrected = files.quirks or files.accepted or (state / TEAM_BUILD).exists()
@@ -181,7 +183,8 @@ def take(connection: Any, settings: FleetSettings, state: Path) -> str:
     _note(state, TakenVersion(version.number))
     build = " Build the tools again with: iac-gen build" if corrected else ""
     return (
-        f"Version {version.number} of the team's policy holds for what starts from now on.{build}"
+        f"This Mac has version {version.number} of the team's policy. It applies to servers"
+        f" that start from now on.{build}"
     )
 
 
@@ -197,7 +200,7 @@ def _wrong(version: TeamVersion, signature: bytes, settings: FleetSettings, last
     try:
         read_files(version.body)
     except IacError as error:
-        return f"it is no policy ({error})"
+        return f"it is not a valid policy ({error})"
     return ""
 
 
@@ -237,7 +240,9 @@ def own_levels() -> dict[str, list[str]]:
                 if kind in _KINDS and levels:
                     found[name] = levels
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SetupError(f"Your tools cannot be read: {error}. Build them: iac-gen build") from None
+        raise SetupError(
+            f"Your tools cannot be read: {error}. Build them with: iac-gen build"
+        ) from None
     return found
 
 

@@ -69,7 +69,7 @@ def read_program(program: str, catalogue: Catalogue) -> Used:
         InvalidParameterError: It is no program, or holds what a plan does not have.
     """
     if len(program) > MOST:
-        raise InvalidParameterError(f"A plan has at most {MOST} characters.")
+        raise InvalidParameterError(f"A plan can have at most {MOST} characters.")
     try:
         tree = ast.parse(program)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

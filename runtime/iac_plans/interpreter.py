@@ -150,15 +150,17 @@ def _answered(at: Any, used: Used, answer: Answer, failed: list[ToolError]) -> d
 def _failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolError:
     """Return why a program ended: the error of a call, where that was not caught in it."""
     if isinstance(error, sandbox.MontyCrashedError):
-        return ToolError("EXECUTION_ERROR", "The plan broke out of its sandbox and was stopped.")
+        return ToolError(
+            "EXECUTION_ERROR", "The sandbox of the plan crashed, so the plan was stopped."
+        )
     frames = error.traceback() if hasattr(error, "traceback") else []
     line = f" in line {frames[-1].line}" if frames else ""
     said = clean(error.display("type-msg") if frames else str(error))[:500]
     if failed and str(failed[-1]) in clean(str(error)):
-        failed[-1].message = f"The plan ended{line}: {failed[-1].message}"
+        failed[-1].message = f"The plan stopped{line}: {failed[-1].message}"
         return failed[-1]
     kind: ErrorType = "TIMEOUT" if said.startswith("TimeoutError") else "EXECUTION_ERROR"
-    return ToolError(kind, f"The plan ended{line}: {said}")
+    return ToolError(kind, f"The plan stopped{line}: {said}")
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -182,5 +184,5 @@ def plain(value: Any, depth: int = 0) -> Any:
     raise ToolError(
         "EXECUTION_ERROR",
         "A plan can return text, numbers, dates, lists and dictionaries.",
-        "End the program with one of these.",
+        "End the program with a value of one of these kinds.",
     )

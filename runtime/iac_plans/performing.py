@@ -57,7 +57,7 @@ class PlanStoppedError(ToolError):
         many = f"{len(done)} of {len(done) + len(not_done)} changes" if done else "Nothing"
         super().__init__(
             TOLD_AS.get(error.type, error.type),
-            f"The plan stopped: {error.message} {many} {'were' if done else 'was'} made.",
+            f"The plan stopped: {error.message} {many} {'were made' if done else 'was changed'}.",
             error.suggestion,
             app=error.app,
             command=error.command,
@@ -102,7 +102,9 @@ def plan_run(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """
     given = call.arguments
     if ("program" in given) == ("plan" in given):
-        raise InvalidParameterError('Give either "program" or the name of a "plan".')
+        raise InvalidParameterError(
+            'Give either "program", or "plan" with the name of a saved plan.'
+        )
     if "plan" in given:
         program = find_plan(given["plan"], _folders(context)).call(given.get("arguments", {}))
     else:
@@ -115,8 +117,8 @@ def plan_kept(tool: Tool, call: Call, context: ToolContext) -> Plan:
     found = find_plan(tool.name.removeprefix("plan_"), _folders(context))
     if found.tool().input != tool.input:
         raise InvalidParameterError(
-            f"The plan {found.name} has changed since it was listed.",
-            f"The user can list it again with: iac-mcp plans add --pin {found.path}",
+            f"The plan {found.name} has changed since it was listed as a tool.",
+            f"The user can update the tool with: iac-mcp plans add --pin {found.path}",
         )
     return _planned(tool, call, context, found.call(call.arguments))
 
@@ -218,8 +220,11 @@ class _Run:
             if reads(found):
                 return own(calls.read(bound, found))
             (says,) = each_call([found.facts])
-            beyond = f"What it read has changed, and now it would go beyond its table: {says[5:]}."
-            again = "Rehearse again: call with the same program."
+            beyond = (
+                "What the plan reads has changed. It would now do something that its table"
+                f" did not show: {says[5:]}."
+            )
+            again = "Rehearse it again: call with the same program."
             raise EndedError(ToolError("LIST_CHANGED", beyond, again))
 
         try:

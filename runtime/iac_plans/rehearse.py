@@ -87,7 +87,9 @@ class ProgramCalls:
         self._left -= 1
         left = self._ends - time.monotonic()
         if self._left < 0:
-            raise EndedError(ToolError("EXECUTION_ERROR", f"A plan makes at most {CALLS} calls."))
+            raise EndedError(
+                ToolError("EXECUTION_ERROR", f"A plan can make at most {CALLS} calls.")
+            )
         if left <= 0 or cancel.cancelled:
             kind: Any = "USER_CANCELLED" if cancel.cancelled else "TIMEOUT"
             raise EndedError(ToolError(kind, f"The plan did not finish in {SECONDS:g} seconds."))
@@ -114,7 +116,7 @@ class ProgramCalls:
         self.reads.update((effect.app, effect) for effect in reversed(plan.facts.effects))
         self._rows -= len(outcome.value) if isinstance(outcome.value, list) else 1
         if self._rows < 0:
-            raise EndedError(ToolError("EXECUTION_ERROR", f"A plan reads at most {ROWS} rows."))
+            raise EndedError(ToolError("EXECUTION_ERROR", f"A plan can read at most {ROWS} rows."))
         return outcome.value
 
 
@@ -204,8 +206,9 @@ class _Copy:
         """
         if by_place(plan.facts.arguments, self.made):
             raise InvalidParameterError(
-                "It names an object by its position, next to what the plan made.",
-                "Use the reference of a row (ref).",
+                "A call names an object by its position, which changes when the plan makes an"
+                " object.",
+                "Use the reference (ref) in a row instead.",
             )
         shown = tuple(
             Shown(reference, f"{effect.kind or 'object'} that {self.made_by[reference]}")

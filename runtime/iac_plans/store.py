@@ -89,7 +89,7 @@ def find_plan(name: str, tools: Sequence[Path]) -> KeptPlan:
     """
     found = plans(tools)
     if name not in found:
-        near = near_text(name, list(found)) if found else "Keep one with: iac-mcp plans add FILE"
+        near = near_text(name, list(found)) if found else "Save one with: iac-mcp plans add FILE"
         raise InvalidParameterError(f"There is no plan {quoted(name)}.", near)
     return found[name]
 
@@ -217,7 +217,9 @@ def add(path: Path) -> list[KeptPlan]:
     """
     found = read_plans(path)
     if not found:
-        raise SetupError(f"{path} contains no plan, which is a function with typed parameters.")
+        raise SetupError(
+            f"{path} contains no plan. A plan is a function whose parameters have types."
+        )
     folder = own_folder()
     target = folder / path.name
     try:
@@ -236,7 +238,9 @@ def remove(plan: KeptPlan) -> list[str]:
         SetupError: It is a team's, or cannot be removed.
     """
     if plan.path.parent != own_folder():
-        raise SetupError(f"{plan.name} is in {plan.path}; remove it there.")
+        raise SetupError(
+            f"{plan.name} is not your own plan. It is in {plan.path}; remove it there."
+        )
     names = [row.name for row in read_plans(plan.path)]
     try:
         plan.path.unlink()

@@ -8,16 +8,19 @@ from iac_runtime.tools.shape import Tool, later
 REHEARSE: Final = "rehearse_plan"
 
 _FORM: Final = (
-    "A plan is a short Python program. Each app is a name with its tools as functions, such as"
-    " mail.list('message', of='inbox'). Rows are dictionaries; the last line's value is the"
-    " answer. No imports, but datetime is available."
+    "A plan is a short Python program. It calls the tools of an app as functions, such"
+    " as mail.list('message', of='inbox'). Rows are dictionaries. The value of the last line is"
+    " the answer. You cannot import modules; datetime is available."
 )
 _INPUT: Final = {
     "type": "object",
     "properties": {
         "program": {"type": "string", "maxLength": 20_000, "description": "The program."},
-        "plan": {"type": "string", "description": "Instead, the name of a saved plan."},
-        "arguments": {"type": "object", "description": "The saved plan's arguments, by name."},
+        "plan": {
+            "type": "string",
+            "description": "The name of a saved plan, instead of a program.",
+        },
+        "arguments": {"type": "object", "description": "The arguments of the saved plan, by name."},
     },
     "additionalProperties": False,
 }
@@ -26,7 +29,7 @@ _PERFORM: Final = later("iac_plans.performing:plan_run")
 TOOLS: Final = (
     Tool(
         REHEARSE,
-        "Try a plan without changing anything. Its reads are real, and the answer has its"
+        "Try a plan without changing anything. It really reads from the apps. The answer has its"
         f" result and a table of everything that it would change. {_FORM}",
         _INPUT,
         _PERFORM,
@@ -36,8 +39,9 @@ TOOLS: Final = (
     ),
     Tool(
         "run_plan",
-        "Run a plan: many steps over the tools of apps as one. It is checked and rehearsed first."
-        f" The user approves once, with a table of everything it changes. {_FORM}",
+        "Run a plan: many steps with the tools of apps, as one call. IAC first checks and"
+        " rehearses it. The user approves it once, with a table of everything that it changes."
+        f" {_FORM}",
         _INPUT,
         _PERFORM,
         ceiling="DANGEROUS",

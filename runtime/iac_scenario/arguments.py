@@ -68,7 +68,7 @@ def misfit(validator: Any, arguments: Any) -> str:
             return ""
         error = best_match(validator.iter_errors(arguments))
     except ValueError as fault:
-        return f"the arguments cannot be held against the schema: {fault}"
+        return f"the arguments cannot be compared with the schema: {fault}"
     if error is None:
         return ""
     where = error.json_path.removeprefix("$").removeprefix(".")

@@ -167,8 +167,8 @@ class BashSession:
         if not begun and not result.stopped:
             said = result.errors.decode("utf-8", "replace").strip().splitlines()
             raise CallError(
-                f"Bash cannot be confined here: {said[-1] if said else 'nothing ran'}. Allow user"
-                f" namespaces, or {_WAY_OUT}."
+                f"Bash cannot run in a sandbox here: {said[-1] if said else 'nothing ran'}. Allow"
+                f" user namespaces, or {_WAY_OUT}."
             )
         if len(left) != 2:
             return []
@@ -218,7 +218,7 @@ class BashSession:
 
     def _seatbelt(self, scratch: str) -> list[str]:
         if not Path(_SEATBELT).exists():
-            raise CallError(f"Bash needs {_SEATBELT} to be confined; {_WAY_OUT}.")
+            raise CallError(f"Bash needs {_SEATBELT} to run in a sandbox. Without it, {_WAY_OUT}.")
         above = {str(path) for top in (self._home, scratch) for path in Path(top).parents}
         names = "|".join(
             "".join(f"[{sign}{sign.upper()}]" if sign.isalpha() else rf"\{sign}" for sign in name)
@@ -237,8 +237,8 @@ def _bubblewrap() -> tuple[str, Sequence[str]]:
     program = shutil.which("bwrap")
     if program is None:
         raise CallError(
-            "Bash needs bubblewrap (bwrap) to be confined, which is not installed. Install it, or"
-            f" {_WAY_OUT}."
+            "Bash needs bubblewrap (bwrap) to run in a sandbox, and it is not installed. Install"
+            f" it, or {_WAY_OUT}."
         )
     done = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
     sealing = []

@@ -40,14 +40,14 @@ def _table(name: str, value: dict[str, Any], path: Path, wrong: Say, ignored: Sa
         if key not in fields:
             wrong(here, _unknown(key, fields))
         elif not fields[key].honoured:
-            ignored(here, "is known to claudeless and changes nothing here.")
+            ignored(here, "is a field of claudeless that has no effect here.")
         else:
             _field(fields[key].types, item, here, wrong, ignored)
     for key, field in fields.items():
         if field.required and key not in value:
             wrong(path, f"needs the field {key}.")
     if (one_of := TABLES[name].one_of) and sum(key in value for key in one_of) != 1:
-        wrong(path, f"needs the field {' or '.join(one_of)}, and one of them only.")
+        wrong(path, f"needs the field {' or '.join(one_of)}, and only one of them.")
 
 
 def _unknown(key: str, fields: Mapping[str, Field]) -> str:
@@ -55,7 +55,7 @@ def _unknown(key: str, fields: Mapping[str, Field]) -> str:
     if near:
         return f"unknown field. Nearest: {', '.join(near)}."
     if key in ELSEWHERE:
-        return f"unknown field. Here it is {ELSEWHERE[key]}."
+        return f"unknown field. Use {ELSEWHERE[key]} instead."
     known = sorted(name for name, field in fields.items() if field.honoured)
     return f"unknown field. Known: {', '.join(known)}."
 

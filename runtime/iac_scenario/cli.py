@@ -37,7 +37,7 @@ cli.add_command(run)
 def new(output: Path | None, server: tuple[str, ...]) -> None:
     """Write a first scenario for SERVER, a command or a URL, from its list of tools.
 
-    Options of the command itself go after `--`. No tool is called.
+    Write options of that command after `--`. No tool is called.
     """
     import anyio
 
@@ -47,7 +47,7 @@ def new(output: Path | None, server: tuple[str, ...]) -> None:
     if output.exists():
         raise click.UsageError(f"{output} already exists; name another file with -o.")
     output.write_text(anyio.run(first_scenario, server, output), encoding="utf-8")
-    click.echo(f"{output}: written. Run it: iac-scenario run {output}")
+    click.echo(f"{output} is written. Run it with: iac-scenario run {output}")
 
 
 @cli.command()
@@ -55,11 +55,11 @@ def new(output: Path | None, server: tuple[str, ...]) -> None:
 @click.option(
     "--servers/--no-servers",
     default=True,
-    help="Start the servers and compare the calls with their lists.",
+    help="Start the servers, and compare the calls with the tools that they list.",
 )
 @MCP_CONFIG
 def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
-    """Find mistakes in FILE without running it; call no tool."""
+    """Find mistakes in FILE without running it or calling a tool."""
     import anyio
 
     scenario, warnings, secrets = load(file)
@@ -80,7 +80,7 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
 @click.option(
     "--mcp-config",
     type=ANY_FILE,
-    help="The configuration that COMMAND, a client, is given; its servers are recorded.",
+    help="The MCP configuration of the client COMMAND. Calls to its servers are recorded.",
 )
 @click.option(
     "-o",
@@ -94,9 +94,9 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
 def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> None:
     """Record the messages of a client and a server as a scenario, without secrets.
 
-    With --mcp-config, COMMAND is a client. Where COMMAND names that file (or {mcp-config}), it gets
-    a file with recorded servers. Without it, COMMAND is a server, and this command takes its place
-    on standard input and output.
+    With --mcp-config, COMMAND must be a client. Where COMMAND contains the path of that file (or
+    {mcp-config}), the client gets a copy with recorded servers. Without --mcp-config, COMMAND is a
+    server: this command runs it, and stands in for it on standard input and output.
     """
     from iac_scenario.record import record_client, record_server
 
@@ -111,14 +111,19 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
 @cli.command()
 @FILE
 @ALLOW
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The port to listen on; 0 picks a free port.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, ...]) -> None:
     """Serve FILE as a model on 127.0.0.1, for agents that talk to Anthropic, OpenAI or Gemini.
 
-    With COMMAND, run that client: variables such as ANTHROPIC_BASE_URL lead it to the model.
-    Without it, serve until interrupted. What fails a run fails here too, but for calls without
-    expectations.
+    With COMMAND, run that client. Variables such as ANTHROPIC_BASE_URL give it the model's
+    address. Without COMMAND, serve until Ctrl-C. What fails `iac-scenario run` fails here too,
+    except for calls without expectations.
     """
     from iac_scenario.model_server import run_client, serving
 
@@ -133,8 +138,10 @@ def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, .
 
 @cli.command()
 @FILE
-@click.option("--name", help="Serve only the tools that clients call mcp__NAME__…")
-@click.option("--port", type=click.IntRange(0, 65535), help="Serve on 127.0.0.1 over HTTP.")
+@click.option("--name", help="Serve only the tools whose names in clients begin with mcp__NAME__.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Serve over HTTP on this port of 127.0.0.1."
+)
 def server(file: Path, name: str | None, port: int | None) -> None:
     """Serve the mock tools of FILE as an MCP server over stdio."""
     from iac_scenario.mock_server import serve
@@ -145,11 +152,16 @@ def server(file: Path, name: str | None, port: int | None) -> None:
 @cli.command()
 @click.argument("contract", type=ANY_FILE)
 @click.option(
-    "--mcp-config", type=FOUND_FILE, required=True, help="The servers, in Claude's JSON format."
+    "--mcp-config",
+    type=FOUND_FILE,
+    required=True,
+    help="A file that lists the MCP servers, in Claude's JSON format.",
 )
-@click.option("--update", is_flag=True, help="Write CONTRACT again.")
+@click.option(
+    "--update", is_flag=True, help="Write CONTRACT again, with the tools as they are now."
+)
 def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
-    """Write the tools of servers to CONTRACT, or show what has changed since.
+    """Write the tools of servers to the file CONTRACT, or show what has changed since then.
 
     Exits with 1 if a change breaks callers.
     """

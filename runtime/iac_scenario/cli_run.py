@@ -28,14 +28,18 @@ ANY_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 FOUND_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 ANY_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 FILE = click.argument("file", type=ANY_FILE)
-MCP_CONFIG = click.option("--mcp-config", type=FOUND_FILE, help="Servers, in Claude's JSON format.")
+MCP_CONFIG = click.option(
+    "--mcp-config",
+    type=FOUND_FILE,
+    help="A file that lists the MCP servers, in Claude's JSON format.",
+)
 
 ALLOW = click.option(
     "--allow",
     "allowed",
     multiple=True,
     type=click.Choice(list(LOOSE)),
-    help="Do not fail for this; repeatable.",
+    help="Do not fail for this reason; repeatable.",
 )
 
 
@@ -50,50 +54,61 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @FILE
 @click.option("-p", "--prompt", "prompts", multiple=True, help="What the user says; repeatable.")
-@click.option("--tool-execution-mode", "mode", type=click.Choice(MODES), help="Overrides the file.")
+@click.option(
+    "--tool-execution-mode",
+    "mode",
+    type=click.Choice(MODES),
+    help="How tools run. Overrides the file.",
+)
 @click.option(
     "--sandbox-root",
     type=ANY_FOLDER,
-    help="The folder of the simulated tools; a temporary one without it.",
+    help="The folder in which simulated tools work (default: a temporary folder).",
 )
 @click.option(
     "--allow-real-bash",
     is_flag=True,
     help="Let Bash change Git folders, start-up files and the like in your folder.",
 )
-@click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
+@click.option(
+    "--unconfined", is_flag=True, help="Run Bash without a sandbox, with your own rights."
+)
 @MCP_CONFIG
-@click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
+@click.option(
+    "--permission-mode",
+    type=click.Choice(PERMISSION_MODES),
+    help="Which calls require approval. Overrides the file.",
+)
 @ALLOW
 @click.option(
     "--config-dir",
     type=ANY_FOLDER,
     envvar="IAC_SCENARIO_CONFIG_DIR",
-    help="Store sessions here as Claude Code does: projects, todos, plans.",
+    help="Store sessions in this folder, as Claude Code does: projects, todos, plans.",
 )
-@click.option("--session-id", type=click.UUID, help="Overrides the file.")
-@click.option("-r", "--resume", type=click.UUID, help="Continue this session.")
+@click.option("--session-id", type=click.UUID, help="The session's id. Overrides the file.")
+@click.option("-r", "--resume", type=click.UUID, help="Continue the session with this id.")
 @click.option("-c", "--continue", "continued", is_flag=True, help="Continue the last session.")
 @click.option(
     "--settings",
     multiple=True,
     type=FOUND_FILE,
-    help="A settings.json of Claude Code: permissions, variables, hooks; repeatable.",
+    help="A settings.json of Claude Code (permissions, variables, hooks); repeatable.",
 )
 @click.option(
     "--report",
     "reports",
     multiple=True,
     type=ANY_FILE,
-    help="Write a page with the timeline, or JUnit's XML for a name in .xml; repeatable.",
+    help="Write a page with the timeline, or JUnit XML if the name ends in .xml; repeatable.",
 )
-@click.option("--watch", is_flag=True, help="Run again after every change of a file.")
+@click.option("--watch", is_flag=True, help="Run again whenever a file of the scenario changes.")
 @click.option(
     "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
 )
 @_timeouts
 def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
-    """Play FILE. Without -p, prompts come from the file, or from standard input."""
+    """Play the scenario in FILE. Without -p, prompts come from the file, or from standard input."""
     if options.pop("watch"):
         _watch(file, options["mcp_config"])
     reports = options.pop("reports")

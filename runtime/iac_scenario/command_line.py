@@ -97,7 +97,7 @@ def _unwrapped(words: list[CommandWord]) -> list[CommandWord]:
         name, at = words[0].text, 1
         while at < len(words) and (option := words[at].text).startswith("-"):
             if len(option) < 2 or option[1] not in valued:
-                raise UnclearLineError(f"{name} {option} is not looked into")
+                raise UnclearLineError(f"{name} {option} is not analysed")
             at += 1 + (len(option) == 2)
         rest = words[at + (name == "timeout") :]
         if not rest or any(word.grows for word in words[1:at]):
@@ -137,7 +137,7 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
     while at < len(line):
         found = _TOKEN.match(line, at)
         if found is None:
-            raise UnclearLineError(f"{line[at : at + 2]!r} is not looked into")
+            raise UnclearLineError(f"{line[at : at + 2]!r} is not analysed")
         kind, text, at = str(found.lastgroup), found[0], found.end()
         if kind == "here":
             waiting.append(found)
@@ -187,9 +187,9 @@ def _refuse_hidden(words: Sequence[CommandWord]) -> None:
         or name in _RUNNERS
         or (name in _SHELLS and (not rest or rest[0].startswith("-")))
     ):
-        raise UnclearLineError(f"{name} is not looked into")
+        raise UnclearLineError(f"{name} is not analysed")
     if name in _RECKONERS and any(re.search(r"`|\$[({]", word) for word in rest):
-        raise UnclearLineError(f"{name} may run what its words hold")
+        raise UnclearLineError(f"{name} may run its arguments as code")
     if name == "find" and any(_may_be(word, _KNOWN["find_runs"]) for word in words[1:]):
         raise UnclearLineError("find may run other commands")
 
@@ -207,7 +207,7 @@ def _run_by_xargs(words: list[CommandWord]) -> list[CommandWord]:
     while at < len(words) and words[at].text.startswith("-"):
         found = _XARGS_OPTION.fullmatch(words[at].text)
         if found is None:
-            raise UnclearLineError(f"xargs {words[at].text} is not looked into")
+            raise UnclearLineError(f"xargs {words[at].text} is not analysed")
         if found["letter"] and not found["value"]:
             at += 1
         if found["letter"] == "I":

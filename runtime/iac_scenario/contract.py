@@ -123,7 +123,7 @@ def _entry(where: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterat
                 if pair[0] != pair[1]:
                     # Clients ask before what destroys, and run what only reads without asking.
                     worse = (hint, pair[1]) in (("readOnlyHint", False), ("destructiveHint", True))
-                    yield Change(where, f"{hint} was {pair[0]}, is {pair[1]}", breaks=worse)
+                    yield Change(where, f"{hint} was {pair[0]}, and is now {pair[1]}", breaks=worse)
         else:
             yield Change(where, f"has another {field}")
 

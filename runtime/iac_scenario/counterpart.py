@@ -135,7 +135,11 @@ class Counterpart:
         text = "\n".join(getattr(block, "text", "") for block in blocks)
         given = _first((*own, *self._answering.sampling), text)
         if given is None or given.error is not None:
-            said = "The scenario has no answer for this." if given is None else str(given.error)
+            said = (
+                "The scenario has no answer for this request."
+                if given is None
+                else str(given.error)
+            )
             return ErrorData(code=INVALID_REQUEST, message=said)
         return CreateMessageResult(
             role="assistant",

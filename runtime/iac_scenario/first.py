@@ -89,7 +89,10 @@ def _entry(server: str, tool: Mapping[str, Any]) -> str:
     )
     if not _changes(tool):
         return text
-    said = "It says that it can destroy data: add its name to `prompts` and remove the #."
+    said = (
+        "This tool says that it can destroy data. To call it, add its name to `prompts` and"
+        " remove the #."
+    )
     off = "\n".join(
         line if line.startswith("#") or not line else f"# {line}" for line in text.splitlines()
     )

@@ -78,7 +78,7 @@ def expanded(server: StdioServer, places: Mapping[str, Any]) -> StdioServer:
         name, default = found[1], found[2]
         if name not in known and default is None:
             of = server.command or server.url
-            raise PlayError(f"${{{name}}} of the server {of} is not set.")
+            raise PlayError(f"The server {of} uses ${{{name}}}, which is not set.")
         return str(known.get(name, default or ""))
 
     def text(given: str) -> str:

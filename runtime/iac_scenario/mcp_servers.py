@@ -324,7 +324,7 @@ class RealMcp:
             return having[0], tool
         if having:
             names = ", ".join(f"{session.prefix}{tool}" for session in having)
-            raise CallError(f"{tool}: several servers have it: {names}.")
+            raise CallError(f"{tool}: several servers have a tool with that name: {names}.")
         if len(self._sessions) == 1:
             return next(iter(self._sessions.values())), tool
         broken = [session for session in self._sessions.values() if session.failure]

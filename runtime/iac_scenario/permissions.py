@@ -97,11 +97,11 @@ def decide(
             or _touched(rule, request) == ""
             or _reaches(rule, request)
         ):
-            return _asking(permissions, f"the rule {rule} asks about it")
+            return _asking(permissions, f"the rule {rule} requires approval")
     for rule in (*permissions.deny, *permissions.ask):
         why = _unclear(request) if _parsed(rule)[0] == "Bash" else _touched(rule, request)
         if why:
-            return _asking(permissions, f"the rule {rule} may concern it: {why}")
+            return _asking(permissions, f"the rule {rule} may apply to it: {why}")
     for rule in permissions.allow:
         if permissions.mode == "plan" or not _matches(rule, request, strict=True):
             continue
@@ -128,11 +128,11 @@ def _by_mode(request: PermissionRequest, permissions: PermissionRules) -> Permis
     if mode == "plan" and request.tool == "ExitPlanMode":
         return _asking(permissions, "a plan requires approval")
     if mode == "plan":
-        return PermissionDecision("deny", "in the mode plan nothing is changed")
+        return PermissionDecision("deny", "the mode plan allows no changes")
     moves = request.tool == "Bash" and _stays_inside(request, MOVERS)
     if mode == "accept-edits" and (_FAMILY.get(request.tool) == "Edit" or moves):
         return PermissionDecision("allow", "the mode accepts edits")
-    return _asking(permissions, f"the mode {mode} asks about it")
+    return _asking(permissions, f"the mode {mode} requires approval")
 
 
 def _asking(permissions: PermissionRules, reason: str) -> PermissionDecision:
@@ -247,7 +247,10 @@ def rule_note(rule: str) -> str | None:
     """Return why a rule does nothing, or None."""
     name, specifier = _parsed(rule)
     if specifier and name in _FAMILY and name not in ("Read", "Edit"):
-        return f"{rule!r} is not looked at, as in Claude Code: write {_FAMILY[name]}({specifier})."
+        return (
+            f"{rule!r} is ignored, as it is in Claude Code. Write {_FAMILY[name]}({specifier})"
+            " instead."
+        )
     return None
 
 

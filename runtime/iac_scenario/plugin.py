@@ -23,8 +23,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--scenario` and the options of a run that a test may need."""
     group = parser.getgroup("scenario", "scenarios of iac-scenario")
     group.addoption("--scenario", action="append", default=[], metavar="PATH", help="Play these.")
-    group.addoption("--scenario-mode", default=None, help="The mode; overrides the files.")
-    group.addoption("--scenario-mcp-config", default=None, help="Servers for all scenarios.")
+    group.addoption("--scenario-mode", default=None, help="How tools run. Overrides the files.")
+    group.addoption(
+        "--scenario-mcp-config",
+        default=None,
+        help="A file that lists the MCP servers for all scenarios.",
+    )
     group.addoption("--scenario-report", default=None, help="Write a page with the timelines.")
 
 
@@ -106,7 +110,7 @@ class ScenarioItem(pytest.Item):
         prompts = prompts_of(loaded.scenario)
         if prompts is None:
             raise ScenarioFailedError(
-                f"{self.path.name}: add `prompts`: the patterns do not give them."
+                f"{self.path.name}: add `prompts`, because the patterns do not give them."
             )
         config = self.config.getoption("--scenario-mcp-config")
         settings = PlaySettings(

@@ -62,7 +62,7 @@ def included(
 def _content(value: dict[str, Any], folder: Path) -> Any:
     name = value["$file"]
     if len(value) > 1 or not isinstance(name, str):
-        raise ValueError("must be a path, and the only key of its table.")
+        raise ValueError("must be a path, and must be the only key of its table.")
     path = Path(folder, name).resolve()
     if not Path(name).is_absolute() and not path.is_relative_to(folder.resolve()):
         raise ValueError(f"{name} is outside the scenario's folder; write its absolute path.")
@@ -114,7 +114,7 @@ def load(path: Path) -> LoadedScenario:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
     scenario = build(document, path, _identity(document, path), parsed)
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
-    said = "holds what looks like a secret; write `${NAME}` and set the variable."
+    said = "contains what looks like a secret; write `${NAME}` and set the variable."
     secrets = (
         str(Problem(path.name, parsed.line(where), dotted(where), said))
         for where in secrets_in(parsed.value)
@@ -152,7 +152,7 @@ def _parsed(path: Path, text: str) -> Document:
         # JSON can write halves of characters that nothing can print.
         json.dumps(parsed.value, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
-        reason = "holds half of a character (a lone surrogate)."
+        reason = "contains half of a character (a lone surrogate)."
         raise ScenarioError([Problem(path.name, 0, "", reason)]) from None
     except TextError as error:
         message = f"is not {'JSON' if is_json else 'TOML'}: {error.reason}."
@@ -188,7 +188,9 @@ def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
         if (said := _sense(key, item)) is not None:
             wrong((*where, key), said)
         elif key in ("mode", "permission_mode") and item == "delegate":
-            ignored((*where, key), "delegate is known to claudeless and is default here.")
+            ignored(
+                (*where, key), "delegate is a mode of claudeless; here it is the same as default."
+            )
         elif key in _RULES and isinstance(item, list):
             for index, note in enumerate(map(rule_note, item)):
                 if note is not None:

@@ -36,7 +36,7 @@ _PRIVATE: Final = frozenset(("var", "tmp", "etc"))
 
 LARGEST: Final = 10_000_000
 """Bytes of one file that is read or written."""
-_NEVER: Final = "is never written: it can run or open things."
+_NEVER: Final = "is never written, because it can run or open things."
 _MOST_GUARDED: Final = 500
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -89,7 +89,7 @@ def _below(text: str, roots: tuple[str, ...], path: str) -> Parts:
         top = _identity(root)
         if names[: len(top)] == top:
             return names[len(top) :]
-    raise CallError(f"{path} is outside the sandbox. It is seen at {roots[0]}.")
+    raise CallError(f"{path} is outside the sandbox, whose path is {roots[0]}.")
 
 
 def _identity(path: str) -> Parts:
@@ -174,7 +174,7 @@ class Sandbox:
         if any(folded(name) in PROTECTED for name in parts):
             raise CallError(f"{self.shown(parts)} {_NEVER}")
         if len(data) > LARGEST:
-            raise CallError(f"more than {LARGEST:,} bytes are too many for one file.")
+            raise CallError(f"a file can have at most {LARGEST:,} bytes.")
         for top in (parts[:length] for length in range(1, len(parts)) if parents):
             with self._told(top), self._parent(top) as (folder, name), suppress(FileExistsError):
                 os.mkdir(name, dir_fd=folder)
@@ -218,8 +218,8 @@ class Sandbox:
                 found |= dict.fromkeys(names, inode)
         if len(found) > _MOST_GUARDED:
             raise CallError(
-                f"{self.root} has more than {_MOST_GUARDED} files that are protected or have other"
-                " names elsewhere (hard links); copy it, or allow --allow-real-bash."
+                f"{self.root} has more than {_MOST_GUARDED} files that are protected or"
+                " hard-linked. Copy the folder, or use --allow-real-bash."
             )
         return found
 
@@ -234,7 +234,7 @@ class Sandbox:
                 os.fchmod(folder, stat.S_IMODE(os.fstat(folder).st_mode) | 0o700)
                 aside = f"{name}.refused-{secrets.token_hex(4)}"
                 os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-            told.append(f"{self.shown(parts)} {_NEVER} Now {aside}.\n")
+            told.append(f"{self.shown(parts)} {_NEVER} It was renamed to {aside}.\n")
         return told
 
     @contextmanager

@@ -169,7 +169,9 @@ class ScenarioSession:
     def enter_plan(self, _given: Mapping[str, Any]) -> CallResult:
         """Begin to plan: nothing is changed until the plan is approved."""
         self._before, self.mode = self.mode if self.mode != "plan" else self._before, "plan"
-        return textual("Entered plan mode. Explore, and leave it with ExitPlanMode and your plan.")
+        return textual(
+            "Entered plan mode. Explore; then leave plan mode with ExitPlanMode and your plan."
+        )
 
     def exit_plan(self, given: Mapping[str, Any]) -> CallResult:
         """End planning, which the permissions have asked about, and keep the plan."""

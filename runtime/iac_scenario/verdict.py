@@ -59,14 +59,14 @@ class Verdict:
         self._made.add(id(call))
         expected = scripted or any(check.kind in _EXPECTS_ERRORS for check in call.expect)
         if outcome.is_error and not expected:
-            said = f"{call.tool} failed, which nothing expects: {shown(outcome.text)}"
+            said = f"{call.tool} failed, and no expectation allows that: {shown(outcome.text)}"
             yield from self._unless("error", call.line, said, call)
 
     def unchecked(self, line: int, calls: Iterable[ToolCall], *parts: Any) -> Iterator[Violation]:
         """Judge the real calls of one reply together."""
         real = list(calls)
         if real and not any(call.expect or call.capture for call in real):
-            said = f"{real[0].tool} was called, and nothing is expected of the step"
+            said = f"{real[0].tool} was called, but the step has no expectation"
             yield from self._unless("unchecked", real[0].line or line, said, *parts)
 
     def unstarted(self, line: int, why: str, server: Any) -> Iterator[Violation]:

@@ -21,7 +21,7 @@ _SONAMES: Final = (
 )
 _FRAMEWORK: Final = "/System/Library/Frameworks/JavaScriptCore.framework/JavaScriptCore"
 _WAY: Final = {
-    "darwin": "it belongs to macOS: report what this system is",
+    "darwin": "it is a part of macOS; report which system this is",
     "linux": "apt-get install libjavascriptcoregtk-4.0-18 (or 4.1-0, 6.0-1)",
 }
 _TICK: Final = 0.05

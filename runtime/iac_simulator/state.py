@@ -120,7 +120,7 @@ def check_world(tables: Tables, world: Any) -> None:
         raise StateError(f"{tables.key}: the world of an app must be a table.")
     for key in world:
         if key.startswith("@") and key not in _OF_WORLD | _OF_OBJECT:
-            raise _unknown(tables.key, "", key, "no key of a world", sorted(_OF_WORLD))
+            raise _unknown(tables.key, "", key, "not a key of a world", sorted(_OF_WORLD))
     for key in ("@results", "@errors"):
         if not isinstance(world.get(key, {}), dict):
             raise StateError(f"{tables.key}: {key} must be a table of event codes.")
@@ -141,7 +141,7 @@ def _object(tables: Tables, term: str | None, data: Mapping[str, Any], place: st
         here = f"{place}.{_shown(key)}" if place else _shown(key)
         if key.startswith("@"):
             if key not in _OF_OBJECT:
-                raise _unknown(tables.key, place, key, "no key of an object", sorted(_OF_OBJECT))
+                raise _unknown(tables.key, place, key, "not a key of an object", sorted(_OF_OBJECT))
             continue
         rows = list(kin(tables, term)) if term is not None and term in tables.classes else []
         prop = property_of_kin(tables, term if rows else None, key)

@@ -246,7 +246,10 @@ def test_a_client_that_is_declined_five_times_stops_no_other(
         decline(gate, one)
     found = run(gate, NOTES, one)
     assert isinstance(found, Refused)
-    assert "prompts of tester were declined or ignored: none appears for 10 minutes" in found.reason
+    assert (
+        "prompts of tester were declined or ignored. No more will appear for 10 minutes"
+        in found.reason
+    )
     assert "iac-mcp policy resume" in found.suggestion
     decline(gate, other)
     moment[0] += 599

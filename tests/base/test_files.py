@@ -227,11 +227,11 @@ def test_a_copy_can_take_the_mode_of_another_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("nowhere", "{} is a link to a missing file; remove or correct it."),
+        ("nowhere", "{} is a link to a missing file; remove or correct the link."),
         ("folder", "{} is not a file; move it away."),
         ("large", f"{{}} is larger than {64 * 1024 * 1024} bytes, so it was not changed."),
         ("loop", "{} cannot be read: Too many levels of symbolic links."),
-        ("open/a", "All users can write to {open}; close it with: chmod o-w '{open}'"),
+        ("open/a", "All users can write to {open}. Prevent this with: chmod o-w '{open}'"),
     ],
 )
 def test_a_file_that_is_not_changed_says_why(tmp_path: Path, name: str, says: str) -> None:
@@ -303,7 +303,7 @@ def test_what_decides_lies_where_no_one_else_can_write(tmp_path: Path, kind: str
         path.chmod(private | bit)
         with pytest.raises(StateFileError) as found:
             use(path)
-        why, way = "other users can write to it", f"Close it with: chmod {word} '{path}'"
+        why, way = "other users can read or change it", f"Prevent this with: chmod {word} '{path}'"
         assert (found.value.why, found.value.way) == (why, way)
         assert str(found.value) == f"{path} cannot be used: {why}. {way}"
     path.chmod(private)
@@ -315,7 +315,7 @@ def test_what_decides_lies_where_no_one_else_can_write(tmp_path: Path, kind: str
         with pytest.raises(StateFileError) as found:
             use(wrong)
         assert str(found.value) == (
-            f"{wrong} cannot be used: it is a link or not a {kind}. {MOVE}."
+            f"{wrong} cannot be used: it is a link, or not a {kind}. {MOVE}."
         )
 
 

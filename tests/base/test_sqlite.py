@@ -98,13 +98,13 @@ def test_a_file_of_a_newer_version_is_refused_and_stays(path: Path) -> None:
 def test_a_file_of_something_else_is_refused_and_stays(path: Path) -> None:
     for other in (SCHEMA._replace(application=7), SCHEMA._replace(application=0)):
         fill(path, 3, other)
-        assert refusal(path).why == "its file contains something else"
+        assert refusal(path).why == "it contains something that IAC did not write"
         path.unlink()
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     connection.close()
     path.chmod(0o600)
-    assert refusal(path).why == "its file contains something else"
+    assert refusal(path).why == "it contains something that IAC did not write"
 
 
 def cut(whole: bytes) -> bytes:
@@ -171,7 +171,7 @@ def test_a_damaged_file_is_kept_with_a_date_and_begun_anew(
     assert (path.parent / name).read_bytes() == torn
     assert name.startswith("notes.db.damaged-2")
     assert [row.getMessage() for row in caplog.records if row.levelno == logging.WARNING] == [
-        f"{path} is damaged: it is kept as {name}, and a new one is started"
+        f"{path} is damaged. IAC keeps it as {name} and starts a new one"
     ]
     fill(path, 5)
     assert count(path) == 5
@@ -242,7 +242,7 @@ def held(path: Path) -> Iterator[Path]:
 
 @pytest.mark.process
 def test_a_file_that_another_process_holds_is_waited_for_and_told(held: Path) -> None:
-    assert refusal(held).why == "another program holds it"
+    assert refusal(held).why == "another program is using it"
     assert kept_aside(held) == []
 
 
@@ -263,11 +263,11 @@ def test_a_file_in_use_is_waited_for(path: Path) -> None:
 
 def test_a_link_a_folder_and_a_file_open_to_others_are_refused(path: Path) -> None:
     path.symlink_to(path.parent / "elsewhere")
-    assert refusal(path).why == "it is a link or not a file"
+    assert refusal(path).why == "it is a link, or not a file"
     assert not (path.parent / "elsewhere").exists()
     path.unlink()
     path.mkdir()
-    assert refusal(path).why == "it is a link or not a file"
+    assert refusal(path).why == "it is a link, or not a file"
     path.rmdir()
     fill(path, 1)
     path.chmod(0o640)

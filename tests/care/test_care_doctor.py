@@ -86,7 +86,7 @@ def test_the_automation_permission_is_that_of_each_app(place: Surroundings) -> N
 
 def test_only_the_apps_that_were_named_are_asked(place: Surroundings) -> None:
     asked = replace(place, examiner=Mac(state("A", may="unknown")), apps=("com.example.A",))
-    assert "only macOS knows" in only(checks.automation(asked)).says
+    assert "the permission is unknown" in only(checks.automation(asked)).says
     wedged = Mac(state("A", may="unknown", reason="It did not answer."))
     finding = only(checks.automation(replace(asked, examiner=wedged)))
     assert (finding.state, finding.says) == ("warning", "A: It did not answer.")
@@ -212,13 +212,15 @@ def test_questions_without_a_yes_are_counted_before_a_client_must_wait(
             count(connection, "Claude", "client", "decline", time.time())
         finding = only(checks.questions(place))
         if times < MOST:
-            assert finding.says.startswith(f"{times} of {MOST} questions of Claude")
+            assert finding.says.startswith(
+                f"Claude got no approval for {times} prompts; after {MOST}"
+            )
     assert (finding.state, finding.mend) == ("warning", "iac-mcp policy resume")
 
 
 def test_a_policy_with_a_mistake_is_a_problem(place: Surroundings, tmp_path: Path) -> None:
     finding = only(checks.policy(replace(place, environ={"IAC_READ_ONLY": "1"})))
-    assert finding.says == "preset cautious, read-only (no file, so defaults hold)"
+    assert finding.says == "preset cautious, read-only (no file, so the defaults apply)"
     path = tmp_path / "data" / "policy.toml"
     path.parent.mkdir(exist_ok=True)
     path.write_text('preset = "caution"\n')
@@ -230,8 +232,8 @@ def test_a_policy_with_a_mistake_is_a_problem(place: Surroundings, tmp_path: Pat
 @pytest.mark.parametrize(
     ("command", "wanted", "words"),
     [
-        ("iac-mcp", "problem", "a path is needed"),
-        ("/nowhere/bin/iac-mcp", "problem", "is not there"),
+        ("iac-mcp", "problem", "give the full path"),
+        ("/nowhere/bin/iac-mcp", "problem", "does not exist"),
         (sys.executable, "ok", "Claude Desktop starts"),
         ("/bin/sh", "warning", "not the Python of this command"),
         ("{tmp}/python3", "problem", "is not a Python that can start"),

@@ -37,7 +37,7 @@ def test_another_dictionary_is_named_with_the_command_that_builds_it(
         ("updated", "notes", "1.0", "2.0")
     ]
     assert found.stale[0].line == (
-        "Notes (now 2.0) has another dictionary than its tools were built from;"
+        "the dictionary of Notes (now 2.0) has changed since its tools were built;"
         " build them with: iac-gen build com.apple.Notes"
     )
 

@@ -293,9 +293,9 @@ def test_without_a_name_the_one_client_that_is_here_is_taken(run, home: Path) ->
     assert status == 2
     assert "No client was found" in err
     (home / ".cursor").mkdir()
-    assert "Cursor has the server" in run("install")[1]
+    assert "Cursor now has the server" in run("install")[1]
     (home / ".claude.json").write_text("{}")
-    assert "Several clients are found; name one: claude-code, cursor." in run("install")[2]
+    assert "Several clients were found; name one of: claude-code, cursor." in run("install")[2]
 
 
 def test_windows_and_mac_have_other_places() -> None:
@@ -390,7 +390,7 @@ def test_completion_takes_the_shell_of_the_user(run, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SHELL", "/bin/zsh")
     assert "#compdef iac-mcp" in run("completion")[1]
     monkeypatch.setenv("SHELL", "/bin/ksh")
-    assert "Name a shell" in run("completion")[2]
+    assert "name of your shell" in run("completion")[2]
 
 
 @pytest.mark.parametrize("name", ["", "my server", "a.b", "1st", "naïve", "x" * 18])

@@ -88,7 +88,7 @@ def test_without_launchd_one_line_says_so(capsys: pytest.CaptureFixture[str]) ->
         assert main(["service", *words]) == 2
         said = capsys.readouterr()
         assert said.err.count("\n") == 1
-        assert "launchd is a Mac's" in said.err
+        assert "A service needs a Mac" in said.err
     assert main(["service", "install", "--print", "--", "--port", "1"]) == 0
     arguments = plistlib.loads(capsys.readouterr().out.encode())["ProgramArguments"]
     assert Path(arguments[0]).is_absolute()

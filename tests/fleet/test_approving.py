@@ -81,7 +81,7 @@ def test_an_approver_answers_for_a_mac_and_it_is_recorded(mac: Unattended, key: 
     seen = mac.ask()
     assert (seen.host, seen.text) == (HOST, "Claude wants to delete the note.\nline")
     assert seen.answers == (DENY, ONCE)
-    with pytest.raises(SetupError, match="The answers are"):
+    with pytest.raises(SetupError, match="Give one of these answers"):
         mac.give(key, seen, ALWAYS)
     mac.give(key, seen, ONCE)
     mac.asking.join(10)

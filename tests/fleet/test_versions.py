@@ -56,14 +56,14 @@ def team(fleet: Fleet, tmp_path: Path) -> Team:
 
 def test_a_version_is_taken_over_once_and_rolled_back(team: Team) -> None:
     team.publish("preset = 'private'\n")
-    assert team.take().startswith("Version 1 of the team's policy holds")
+    assert team.take().startswith("This Mac has version 1 of the team's policy.")
     assert team.take() == ""
     team.publish("preset = 'read-only'\n")
     team.take()
     assert team.policy == "preset = 'read-only'\n"
     with database.connected(team.fleet.address("lead")) as lead:
         team.publish(versions.published(lead, 1))
-    assert team.take().startswith("Version 3")
+    assert team.take().startswith("This Mac has version 3")
     assert team.policy == "preset = 'private'\n"
 
 
@@ -72,7 +72,7 @@ def test_a_mac_without_a_call_sends_nothing_and_takes_the_version(team: Team) ->
     with database.connected(settings.database) as mac:
         assert forward_once(settings, team.fleet.state, mac) == (0, 0, 0)
     team.publish("preset = 'private'\n")
-    assert team.take().startswith("Version 1")
+    assert team.take().startswith("This Mac has version 1")
 
 
 def test_a_version_is_staged_to_a_share_of_the_macs(team: Team) -> None:
@@ -96,7 +96,7 @@ def test_what_is_not_signed_by_the_team_is_refused_and_recorded(team: Team, tmp_
     team.take()
     versions.make_key(tmp_path / "other.pem")
     team.publish("preset = 'trusted'\n", key=versions.read_key(tmp_path / "other.pem"))
-    assert "refused: it is not signed with the team's key" in team.take()
+    assert "policy: it is not signed with the team's key" in team.take()
     assert team.take() == ""
     with database.connected(team.fleet.address("owner")) as owner:
         owner.execute("UPDATE versions SET body = 'preset = \"trusted\"' WHERE number = 1")

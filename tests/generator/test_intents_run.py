@@ -170,7 +170,7 @@ def test_what_may_be_missing_is_passed_on_only_where_it_is_given(gate: Gate, mac
 
 
 def test_what_the_shortcut_does_not_pass_on_is_refused(gate: Gate) -> None:
-    with pytest.raises(InvalidParameterError, match="does not pass"):
+    with pytest.raises(InvalidParameterError, match="does not accept"):
         called(gate, "diary_intent_add_entry", {**BODY, "more": "x"})
 
 
@@ -196,7 +196,7 @@ def test_only_what_is_installed_is_listed_and_called(folder: Path, gate: Gate) -
 def test_simulated_apps_run_what_was_installed_for_them(folder: Path) -> None:
     name = "diary_intent_show"
     said = run("install", "--simulate", "--tools", str(folder), name)
-    assert said == f"{name}  can be called in simulated apps, with --simulate.\n"
+    assert said == f"{name}  can be called with simulated apps (--simulate).\n"
     assert run("list", "--tools", str(folder)).splitlines()[2].split()[0] == "simulated"
     simulated = open_gate(GateOptions(tools=(folder,), simulate=""))
     done = called(simulated, name, {})
@@ -326,7 +326,7 @@ def test_a_run_that_waits_is_ended_with_its_group(folder: Path, gate: Gate, mac:
     assert (caught.value.state, caught.value.type) == ("waits", "TIMEOUT")
     assert caught.value.outcome == {
         "state": "unknown",
-        "says": "the shortcut ended; what it did was not read back",
+        "says": "the shortcut ended; IAC did not check what it did",
     }
 
 

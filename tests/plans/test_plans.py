@@ -147,7 +147,7 @@ def test_beyond_its_table_a_plan_stops_and_says_how_far_it_came(desk: Desk) -> N
             desk.meanwhile("mail_set", target=read[0]["ref"], properties={"read status": False})
 
     desk.before_each(between)
-    with pytest.raises(PlanStoppedError, match="would go beyond its table") as stopped:
+    with pytest.raises(PlanStoppedError, match="its table did not show") as stopped:
         desk.answer(asked, "run_plan", program=FLAG)
     facts = stopped.value.facts()
     assert len(facts["done"]) == 1
@@ -164,7 +164,7 @@ def test_a_policy_that_denies_a_call_of_a_plan_refuses_it_whole(
     refused = desk.ask("run_plan", program='notes.make_note("a")\nnotes.delete("notes[0]")')
     assert "call 2 of 2" in refused.reason
     assert not [event for event in desk.simulator.events if event.code == "corecrel"]
-    with pytest.raises(CallRefusedError, match="denies it"):
+    with pytest.raises(CallRefusedError, match="denies this call"):
         Desk(policy='[[deny]]\ntool = "run_plan"').ask("run_plan", program=FLAG)
 
 
@@ -226,7 +226,7 @@ def test_a_kept_plan_is_listed_shown_run_pinned_and_removed(desk: Desk, tmp_path
     def said(*words: str) -> str:
         return CliRunner().invoke(cli, ["plans", *words], catch_exceptions=False).output
 
-    assert said("add", "--pin", str(file)) == "flag_from is kept, and listed as a tool.\n"
+    assert said("add", "--pin", str(file)) == "flag_from is saved, and listed as a tool.\n"
     team = tmp_path / "tools" / "plans"
     team.mkdir(parents=True)
     (team / "team.py").write_text(KEPT.replace("flag_from", "flag_all_from"))

@@ -69,7 +69,7 @@ def test_a_worker_that_dies_ends_its_plan_and_nothing_else() -> None:
                 child.kill()
         return []
 
-    with pytest.raises(ToolError, match="broke out of its sandbox"):
+    with pytest.raises(ToolError, match="sandbox of the plan crashed"):
         interpret("notes.list('note')", TOOLS, kill, FROZEN)
     assert interpret("1 + 1", TOOLS, kill, FROZEN) == 2
 

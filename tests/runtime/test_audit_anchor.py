@@ -49,7 +49,7 @@ def kept(tmp_path: Path) -> Path:
 
 def anchored(kept: Path) -> None:
     record()
-    assert run("anchor", "--file", str(kept)).stdout.startswith("Anchored at row ")
+    assert run("anchor", "--file", str(kept)).stdout.startswith("Stored an anchor of row ")
 
 
 def checked(kept: Path) -> tuple[int, list[str]]:
@@ -71,7 +71,7 @@ def test_an_anchor_holds_the_head_and_is_appended(kept: Path) -> None:
     assert rows == [("", 0, f'{{"pid": {os.getpid()}}}')] * 2
     record()
     status, lines = checked(kept)
-    assert (status, lines[0]) == (0, "2 anchors hold.")
+    assert (status, lines[0]) == (0, "2 anchors match.")
 
 
 def rolled_back(folder: Path) -> None:
@@ -114,7 +114,7 @@ def rewritten(folder: Path) -> None:
     [
         (rolled_back, "the audit log was rolled back: it ends at row 8."),
         (rolled_back_and_written_on, "rolled back and continued, or rewritten: the row has"),
-        (rolled_back_written_on_and_dropped, "that drop does not know the anchor"),
+        (rolled_back_written_on_and_dropped, "with no record of this anchor"),
         (replaced, "the audit log was replaced by another one"),
         (replaced_and_dropped, "the audit log was replaced by another one"),
         (rewritten, "rolled back and continued, or rewritten: the row has another hash"),
@@ -156,15 +156,15 @@ def test_an_anchor_older_than_drops_is_still_judged(kept: Path) -> None:
     for keep in (3, 1):
         record()
         assert drop(folder, NOW, keep=keep).rows
-        assert checked(kept)[1][0] == "2 anchors hold, 2 of rows that were dropped since."
+        assert checked(kept)[1][0] == "2 anchors match, 2 of them for rows that were dropped since."
     anchored(kept)
-    assert checked(kept)[1][0] == "3 anchors hold, 2 of rows that were dropped since."
+    assert checked(kept)[1][0] == "3 anchors match, 2 of them for rows that were dropped since."
     # One of a row that was dropped, and never was what it says.
     line = json.loads(kept.read_text().splitlines()[0])
     kept.write_text(Anchor(line["store"], line["row"], "0" * 64, line["time"]).line)
     status, lines = checked(kept)
     assert status == 1
-    assert "that drop does not know the anchor" in lines[0]
+    assert "with no record of this anchor" in lines[0]
 
 
 def test_a_file_that_an_older_version_dropped_from_has_one_name(kept: Path) -> None:
@@ -196,7 +196,7 @@ def test_anchors_are_found_between_other_lines_of_a_log(kept: Path) -> None:
     assert (list(anchors), others) == ([1], 2)
     status, lines = checked(kept)
     assert status == 0
-    assert f"2 lines of {kept} have no anchor and were skipped." in lines
+    assert f"2 lines of {kept} are not anchors and were skipped." in lines
     kept.write_text("nothing\n")
     with pytest.raises(SetupError, match="has no anchor"):
         run("verify", "--anchor", str(kept))
@@ -212,7 +212,7 @@ def test_a_command_gets_the_head_and_its_failure_is_one_line(kept: Path) -> None
     wrong = "import sys; sys.stderr.write('first\\nno \\x1b[2J room\\n'); sys.exit(3)"
     with pytest.raises(SetupError) as caught:
         run("anchor", "--", sys.executable, "-c", wrong)
-    kept_not = f"The anchor was not kept: {sys.executable} ended with status 3"
+    kept_not = f"The anchor was not stored: {sys.executable} ended with status 3"
     assert str(caught.value).startswith(f"{kept_not}: no ")
     assert "\x1b" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -261,8 +261,8 @@ def test_one_place_elsewhere_is_asked_for(kept: Path) -> None:
     (folder / store.FILE).chmod(0o644)
     with pytest.raises(
         SetupError,
-        match=r"^No anchor was made \(other users can write to it\)\."
-        " Close",
+        match=r"^No anchor was made \(other users can read or change it\)\."
+        " Prevent",
     ):
         run("anchor", "--file", str(kept))
 
@@ -277,8 +277,8 @@ def test_a_record_that_is_gone_is_told(kept: Path) -> None:
 HASH, OTHER = "ab" * 32, "cd" * 32
 REWRITTEN = "the audit log was rolled back and continued, or rewritten: the row has another hash"
 ROLLED = (
-    "the audit log was rolled back and continued before row 9 dropped this part:"
-    " that drop does not know the anchor"
+    "the audit log was rolled back and continued; row 9 then dropped this part, with no record of"
+    " this anchor"
 )
 
 

@@ -61,8 +61,8 @@ def test_a_chain_is_told_with_its_first_and_last_row() -> None:
 @pytest.mark.parametrize(
     ("rows", "dropped", "counter", "faults"),
     [
-        (ROWS[1:], {}, 9, ("row 1 is missing, and no row says so",)),
-        (ROWS[3:], {2: ROWS[1].hash}, 9, ("rows 1 to 3 are missing, and no row says so",)),
+        (ROWS[1:], {}, 9, ("row 1 is missing, and no row records a drop",)),
+        (ROWS[3:], {2: ROWS[1].hash}, 9, ("rows 1 to 3 are missing, and no row records a drop",)),
         # A row that says where it was cut must have the hash from there.
         (ROWS[3:], {3: ROWS[1].hash}, 9, ("row 4 was changed, or the row before it was",)),
         (ROWS[:3] + ROWS[4:], {}, 9, ("row 4 is missing",)),

@@ -82,7 +82,7 @@ def test_verify_says_whether_the_chain_holds(recorded: Path) -> None:
     import sqlite3
 
     result = run("verify")
-    assert result.stdout == "8 rows, 1 to 8: the chain holds.\n"
+    assert result.stdout == "8 rows, 1 to 8: the chain is intact.\n"
     assert result.return_value == 0
     connection = sqlite3.connect(recorded / "audit.db")
     with connection:
@@ -90,7 +90,7 @@ def test_verify_says_whether_the_chain_holds(recorded: Path) -> None:
     connection.close()
     result = run("verify")
     assert result.stdout.splitlines()[0].startswith("row 3 was changed")
-    assert result.stdout.endswith("the chain does not hold.\n")
+    assert result.stdout.endswith("the chain is broken.\n")
     assert result.return_value == 1
 
 

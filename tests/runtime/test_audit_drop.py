@@ -188,7 +188,7 @@ def test_a_chain_that_does_not_hold_is_kept_whole(folder: Path) -> None:
     connection = open_database(folder / FILE, SCHEMA)
     connection.execute("UPDATE rows SET body = '{}' WHERE seq = 3")
     connection.close()
-    with pytest.raises(SetupError, match=r"^The chain is broken \(.*3.*keep .*audit\.db and"):
+    with pytest.raises(SetupError, match=r"^The chain is broken \(.*3.*move .*audit\.db to"):
         drop(folder, NOW, keep=1)
     assert rows_of(folder, "SELECT count(*) FROM rows") == [(4_000,)]
     assert drop(folder, NOW, before="1999-00000").rows == 0

@@ -172,7 +172,7 @@ def test_a_damaged_file_is_kept_and_a_new_chain_says_so(
     audit.close()
     (kept,) = folder.glob("audit.db.damaged-2*")
     assert kept.read_bytes() == text
-    assert f"it is kept as {kept.name}" in caplog.text
+    assert f"IAC keeps it as {kept.name}" in caplog.text
     assert len(find(folder, Query(), 9)) == 1
     found = verified(folder)
     assert found.holds
@@ -262,7 +262,7 @@ def test_a_database_of_something_else_is_left_alone(folder: Path) -> None:
     connection.close()
     (folder / "audit.db").chmod(0o600)
     audit = Audit.open(folder)
-    with pytest.raises(AuditError, match="something else"):
+    with pytest.raises(AuditError, match="something that IAC did not write"):
         audit.intent(WRITE)
     audit.close()
     assert rows_of(folder, "SELECT name FROM sqlite_master") == [("theirs",)]
@@ -280,7 +280,7 @@ def test_a_link_in_place_of_the_file_is_not_followed(folder: Path, tmp_path: Pat
 
 def test_a_folder_open_to_others_is_refused(folder: Path) -> None:
     folder.mkdir(mode=0o755)
-    with pytest.raises(SetupError, match="other users can write to it"):
+    with pytest.raises(SetupError, match="other users can read or change it"):
         Audit.open(folder)
 
 
@@ -292,9 +292,9 @@ def test_a_program_that_holds_the_file_is_told_of(
     call(audit, WRITE)
     holder = sqlite3.connect(folder / "audit.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    with pytest.raises(AuditError, match="another program holds it"):
+    with pytest.raises(AuditError, match="another program is using it"):
         audit.intent(WRITE)
-    with pytest.raises(SetupError, match="another program holds it"):
+    with pytest.raises(SetupError, match="another program is using it"):
         drop(folder, NOW, keep=0)
     holder.execute("ROLLBACK")
     holder.close()

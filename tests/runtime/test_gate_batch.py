@@ -128,7 +128,7 @@ def test_a_no_runs_none() -> None:
 def test_a_wrong_call_refuses_all_before_anything_is_sent_and_is_named() -> None:
     desk = Desk("preset = 'trusted'")
     for wrong in ({"nam": "x"}, {}):
-        with pytest.raises(ToolError, match=r"Call 2 of 3: .* None was sent\."):
+        with pytest.raises(ToolError, match=r"Call 2 of 3: .* No call was sent\."):
             desk.call(MAKE, [{"name": "a"}, wrong, {"name": "c"}])
     assert len(desk.names) == 6
 
@@ -138,7 +138,7 @@ def test_a_denied_call_refuses_all_and_is_named() -> None:
     desk = Desk(deny)
     found = desk.call(MAKE, [{"name": "a"}, {"name": "b"}, {"name": "c"}])
     assert isinstance(found, Refused)
-    assert "It is call 3 of 3." in found.reason
+    assert "This is about call 3 of 3." in found.reason
     assert len(desk.names) == 6
     assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "b"}]), Done)
 
@@ -183,7 +183,7 @@ def test_a_failure_in_the_middle_says_what_was_done_and_what_was_not() -> None:
         desk.call("notes_move", [here, gone, here, here])
     facts = caught.value.facts()
     assert "Call 2 of 4 failed" in facts["message"]
-    assert "Before it call 1 was done; calls 3 to 4 were not sent." in facts["message"]
+    assert "Before that, call 1 was done; calls 3 to 4 were not sent." in facts["message"]
     assert (len(facts["results"]), facts["failed"], facts["not_sent"]) == (1, 2, [3, 4])
 
 
@@ -211,7 +211,7 @@ def test_each_call_has_a_row_in_the_audit_beside_that_of_the_question() -> None:
     said = sorted(
         reason for row in rows for reason in row["reasons"] if "approved together" in reason
     )
-    assert said == [f"Call {at} of 2 that were approved together." for at in (1, 2)]
+    assert said == [f"This is call {at} of 2 that were approved together." for at in (1, 2)]
     assert len(rows) == 3
 
 
@@ -229,7 +229,7 @@ def test_every_effect_counts_for_the_limits() -> None:
     limits = Limits(writes=Window(2, 0.2), dangerous=Window(3, 60.0))
     desk = Desk("preset = 'trusted'", limiter=Limiter(limits=limits, clock=Clock()))
     assert isinstance(desk.call(MAKE, [{"name": str(at)} for at in range(5)]), Done)
-    with pytest.raises(InvalidParameterError, match="at most 3 run at once"):
+    with pytest.raises(InvalidParameterError, match="at most 3 effects"):
         desk.call(DELETE, [note(at) for at in range(4)])
     assert isinstance(desk.allowed(DELETE, [note(0), note(1)]), Done)
     with pytest.raises(ToolError, match="Too many calls"):

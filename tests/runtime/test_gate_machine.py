@@ -111,7 +111,7 @@ class Machine(RuleBasedStateMachine):
             # What it names has changed meanwhile.
             assert fresh
             assert verdict in YES
-            assert "It has changed since the last prompt:" in outcome.question.text
+            assert "This has changed since the last prompt:" in outcome.question.text
         if isinstance(outcome, Refused) and fresh:
             assert ("The user declined." in outcome.reason) == (verdict == "decline")
         if isinstance(outcome, Done):

@@ -43,7 +43,7 @@ def test_nothing_is_acted_on_but_what_a_person_was_shown(
         shown = named(place, reference, desk.items)
         # Of several, five at most are described.
         assert all(one[1] in outcome.question.text for one in shown[:5])
-        assert (rounds > 1) == ("It has changed since the last prompt:" in outcome.question.text)
+        assert (rounds > 1) == ("This has changed since the last prompt:" in outcome.question.text)
         for change in thinking:
             happen(place, desk.items, change)
         thinking = []

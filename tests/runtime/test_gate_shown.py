@@ -216,7 +216,7 @@ def test_an_app_that_does_not_run_is_not_started_to_be_looked_at() -> None:
     world = state()
     world["notes"]["@running"] = False
     lines = lines_of("notes_delete", {"target": f"{NOTES}[0]"}, gate_of(world))
-    assert lines[1] == f"  {NOTES}[0]: could not be looked at, for the app is not running"
+    assert lines[1] == f"  {NOTES}[0]: could not be read, because the app is not running"
 
 
 def test_an_app_that_is_slow_is_not_waited_for() -> None:
@@ -231,7 +231,7 @@ def test_what_a_read_would_be_asked_about_is_not_looked_at(tmp_path: Path) -> No
     gate = gate_of(state())
     gate.permissions.policy = load_policy(policy)
     lines = lines_of("notes_delete", {"target": f"{NOTES}[0]"}, gate)
-    assert lines[1].endswith("was not looked at, for reading it needs an approval of its own")
+    assert lines[1].endswith("was not read, because reading it needs an approval of its own")
 
 
 def test_an_object_that_is_not_there_is_said_to_be_not_there() -> None:

@@ -158,7 +158,7 @@ def test_where_the_window_cannot_be_kept_no_dangerous_call_runs(
 ) -> None:
     (tmp_path / "limits.json").mkdir()
     limiter = Limiter(tmp_path, SMALL, clock)
-    with pytest.raises(SetupError, match="cannot be stored"):
+    with pytest.raises(SetupError, match="cannot be written"):
         limiter.take("dangerous")
     assert limiter.take("write") == Permit(0.0)
 

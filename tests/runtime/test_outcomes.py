@@ -113,7 +113,7 @@ def test_what_somebody_changed_since_is_named_and_left(catalogue: Catalogue) -> 
     diary = gate(catalogue)
     write(diary)
     done(diary, "diary_set", target=MONDAY, properties={"body": "Hail"}, confirm=False)
-    with pytest.raises(ToolError, match='is "Hail" now, and the call left "Snow"') as caught:
+    with pytest.raises(ToolError, match='is now "Hail", and was "Snow" after the call') as caught:
         done(diary, "undo_call", call=1)
     assert caught.value.type == "STALE"
     assert body(diary) == "Hail"
@@ -158,7 +158,7 @@ def test_a_new_object_is_deleted_again_unless_it_holds_something_by_then(
     diary = gate(catalogue)
     done(diary, "diary_make", element="journal", properties={"name": "Trip"})
     done(diary, "diary_make", element="entry", at='journals["Trip"].entries', confirm=False)
-    with pytest.raises(ToolError, match="holds 1 objects of the class entry now"):
+    with pytest.raises(ToolError, match="now contains 1 objects of the class entry"):
         done(diary, "undo_call")
     done(diary, "diary_make", element="journal", properties={"name": "Walk"})
     done(diary, "undo_call")

@@ -324,7 +324,7 @@ def test_a_state_that_is_not_safe_is_refused(folder: Path, tmp_path: Path) -> No
     key.unlink()
     ApprovalStore(folder)
     (folder / FILE).chmod(0o666)
-    with pytest.raises(SetupError, match="other users can write to it"):
+    with pytest.raises(SetupError, match="other users can read or change it"):
         ApprovalStore(folder)
     (folder / FILE).unlink()
     (folder / FILE).symlink_to(target)

@@ -36,7 +36,7 @@ def test_show_says_where_each_value_comes_from(
 ) -> None:
     status, out, _ = run(capsys, "show")
     assert status == 0
-    assert f"file        {file}  (not there: defaults hold)" in out
+    assert f"file        {file}  (missing: the defaults apply)" in out
     assert "preset      cautious: reads run, changes require approval  (default)" in out
     write(
         file,
@@ -97,10 +97,10 @@ def test_check_prints_the_decision_and_the_rule_and_sends_nothing(
     assert status == 1
     assert "It would not run." in out
     assert f"decided   {file} line 1" in out
-    assert f"because   {file} line 1 denies it: Mine." in out
+    assert f"because   {file} line 1 denies this call: Mine." in out
     assert 'runs      Application("com.example.Diary").delete(' in out
     status, out, _ = run(capsys, "check", "diary_make_entry", '{"title": "x"}', *tools)
-    assert (status, out.splitlines()[0]) == (0, "You would be asked.")
+    assert (status, out.splitlines()[0]) == (0, "It would require your approval.")
     status, out, _ = run(capsys, "check", "diary_count", '{"element": "entry"}', *tools, "--json")
     assert status == 0
     assert json.loads(out)["action"] == "allow"
@@ -147,7 +147,7 @@ def test_edit_replaces_the_policy_when_it_is_right(
 ) -> None:
     editor(tmp_path, "preset = 'private'\n", monkeypatch)
     status, out, _ = run(capsys, "edit")
-    assert (status, out) == (0, f"{file} takes effect at the next start.\n")
+    assert (status, out) == (0, f"{file} is saved. It takes effect when a server starts.\n")
     assert file.read_text() == "preset = 'private'\n"
     assert file.stat().st_mode & 0o077 == 0
     status, out, _ = run(capsys, "edit")
@@ -265,9 +265,9 @@ def test_a_rule_for_one_server_holds_there_alone(
     assert run(capsys, "check", *call, "--server", "nightly")[0] == 1
     assert run(capsys, "check", *call)[0] == 0
     _, out, _ = run(capsys, "explain", *call, "--server", "daily")
-    assert f"{file} line 1 (deny) does not hold: server" in out
+    assert f"{file} line 1 (deny) does not match: server" in out
     write(file, "[[deny]]\ntool = 'notes_make_note'\nundoable = false\n")
-    assert "(deny) does not hold: undoable" in run(capsys, "explain", *call)[1]
+    assert "(deny) does not match: undoable" in run(capsys, "explain", *call)[1]
     rows = '[[expect]]\ncall = "notes_make_note"\narguments = { name = "x" }\n'
     expected = tmp_path / "expected.toml"
     expected.write_text(f'{rows}decision = "deny"\nserver = "nightly"\n{rows}decision = "ask"\n')

@@ -71,7 +71,7 @@ def test_private_reads_run_for_the_apps_that_the_user_named() -> None:
     for name in ("com.apple.Notes", "notes", "com.apple.*"):
         assert actions(f"preset = 'private'\nreads = '{name}'") == ["allow", "ask", "ask"]
     found = judged(READ, "preset = 'private'\nreads = 'com.apple.mail'")
-    assert found.reasons == ("Notes is not in reads in policy.toml.",)
+    assert found.reasons == ("Notes is not in the list reads of policy.toml.",)
     assert not found.offers_always
     bare = CallFacts("list_apps")
     policy = parse_policy("preset = 'private'")
@@ -85,7 +85,7 @@ def test_deny_beats_ask_beats_allow() -> None:
     assert actions(allow + ask + deny) == ["deny", "deny", "deny"]
     found = judged(WRITE, "\n" + allow + ask + deny + "why = 'Not mine.'")
     assert found.source == "policy.toml line 6"
-    assert found.reasons == ("policy.toml line 6 denies it: Not mine.",)
+    assert found.reasons == ("policy.toml line 6 denies this call: Not mine.",)
 
 
 def test_a_rule_speaks_of_app_tool_level_and_argument_together() -> None:
@@ -202,7 +202,8 @@ def test_read_only_refuses_every_call_that_changes_something_and_says_why() -> N
         for call in (WRITE, DELETE, kept):
             found = judged(call, policy, flags=flags)
             assert (found.action, found.source) == ("deny", source)
-            assert found.reasons == ("Only reads run here, and this call changes something.",)
+            only = "Only calls that read may run here, and this call changes something."
+            assert found.reasons == (only,)
             assert found.suggestion.startswith("The user can")
     rule = "read_only = true\n[[rule]]\ntool='*'\nlevel='SAFE'\n[[allow]]\ntool='*'"
     assert judged(DELETE, rule, vouched="DANGEROUS").action == "deny"
@@ -256,7 +257,7 @@ def test_what_the_caller_vouches_for_is_not_asked_but_still_refused() -> None:
     assert actions("", vouched="DANGEROUS") == ["allow", "allow", "allow"]
     assert actions("[[deny]]\ntool='*'", vouched="DANGEROUS") == ["deny", "deny", "deny"]
     assert actions("[[ask]]\ntool='*'", vouched="DANGEROUS") == ["ask", "ask", "ask"]
-    assert judged(WRITE, vouched="MODIFY").source == "the caller allows up to MODIFY"
+    assert judged(WRITE, vouched="MODIFY").source == "the caller allows calls up to MODIFY"
 
 
 texts = st.sampled_from(["notes_*", "*", "com.apple.Notes", "mail*", "notes", "x"])

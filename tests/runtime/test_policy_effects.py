@@ -130,13 +130,13 @@ def test_where_it_goes(tool: str, arguments: dict[str, Any], flows: list[str]) -
             f'processes["Nots"].{WINDOW}',
             "",
             "Nots",
-            "it goes through the process Nots, whose app is not known here",
+            "it goes through the process Nots, whose app IAC does not know",
         ),
         (
             f"processes[0].{WINDOW}",
             "",
             "",
-            "it goes through a process without a name, whose app is not known here",
+            "it goes through a process without a name, whose app IAC does not know",
         ),
         (
             f'processes.whose({{bundleIdentifier: "com.a.B"}})[0].{WINDOW}',
@@ -177,7 +177,7 @@ def test_a_process_that_is_only_shown_may_be_any() -> None:
         (
             "standard_additions open_location",
             {"target": "https://a.example"},
-            "it opens with whatever app claims it",
+            "the app that opens it is not known",
         ),
     ],
 )

@@ -126,11 +126,11 @@ def test_explain_says_of_each_rule_why_it_does_not_hold(
     out = capsys.readouterr().out.splitlines()
     at = f"{folder / 'team.toml'} line"
     assert out[:3] == [
-        f"{at} 3 (deny) does not hold: tool",
-        f"{at} 1 (deny) does not hold: apps",
-        f"{at} 7 (allow) does not hold: argument name",
+        f"{at} 3 (deny) does not match: tool",
+        f"{at} 1 (deny) does not match: apps",
+        f"{at} 7 (allow) does not match: argument name",
     ]
-    assert "You would be asked." in out
+    assert "It would require your approval." in out
 
 
 POLICIES = Path(__file__).parents[2] / "docs" / "policies"

@@ -119,29 +119,30 @@ WRONG = [
     ),
     (
         "[limits]\nreads = 50",
-        "line 2: reads is reads_per_second now: write reads_per_second = 50.",
+        "line 2: reads is now called reads_per_second: write reads_per_second = 50.",
     ),
     (
         "[limits]\ndangerous = 20",
-        "line 2: dangerous is dangerous_per_second now: write dangerous_per_second = 0.00556.",
+        "line 2: dangerous is now called dangerous_per_second: write dangerous_per_second ="
+        " 0.00556.",
     ),
     ("[limits]\ndangerous = 0", "line 2: dangerous must be a number above 0"),
     ("limits = 3", "line 1: limits must be a table."),
     ("launch = [3]", "line 1: launch must be a text or a list of texts."),
     ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is not a bundle id, such as com.apple.Notes.'),
-    ("approvers = ['clint']", 'line 1: nobody called "clint" can ask. Nearest: client'),
+    ("approvers = ['clint']", 'line 1: there is no approver "clint". Nearest: client'),
     ("[blocklist]\nadd = ['a b']", 'line 2: "a b" is not a bundle id'),
     (
         "[blocklist]\nremove = [\n  'com.apple.SecurityAgent',\n]",
-        'line 2: "com.apple.SecurityAgent" must stay on the blocklist',
+        'line 2: "com.apple.SecurityAgent" cannot be removed from the blocklist',
     ),
-    ("[blocklist]\nremove = ['iac*']", '"iac*" must stay on the blocklist'),
+    ("[blocklist]\nremove = ['iac*']", '"iac*" cannot be removed from the blocklist'),
     (
         "[blocklist]\nremove = ['com.apple.Termnal']",
         'line 2: "com.apple.Termnal" is not on the blocklist. Nearest: com.apple.Terminal',
     ),
-    ("[[deny]]\nwhy = 'x'", "line 1: this deny would hold for every call"),
-    ("[[rule]]\nlevel = 'SAFE'", "line 1: this rule would hold for every call"),
+    ("[[deny]]\nwhy = 'x'", "line 1: this deny would match every call"),
+    ("[[rule]]\nlevel = 'SAFE'", "line 1: this rule would match every call"),
     ("[[rule]]\ntool = 'x'", "line 1: the rule has no level."),
     (
         "[[rule]]\ntool = 'x'\nlevel = 'SAFE'\naccept = 'many-object'",

@@ -34,7 +34,7 @@ def first(match: Match, facts: CallFacts = CALL, *, loosens: bool = False) -> st
         (Match(tainted=True), "tainted"),
         (Match(objects=Matcher(at_least=2)), "objects"),
         (Match(sends_to=("*",)), "sends_to"),
-        (Match(verbs=("send",)), "what it does"),
+        (Match(verbs=("send",)), "what the call does"),
         (Match(others=("Notes",)), "apps"),
         (Match(argument=(("path", ("/x",)),)), "argument path"),
         (Match(level=("MODIFY",), tool=("NOTES_*",), app=("notes",), client=("claude",)), ""),
@@ -46,9 +46,8 @@ def test_the_first_part_that_does_not_hold_is_named(match: Match, named: str) ->
 
 def test_what_loosens_needs_all_that_a_call_does_to_be_known() -> None:
     doubtful = replace(CALL, effects=(NOTES._replace(doubt="a script"),))
-    assert (
-        first(Match(verbs=("change",)), doubtful, loosens=True) == "what is not known of the call"
-    )
+    unknown = "something that IAC cannot know about the call"
+    assert first(Match(verbs=("change",)), doubtful, loosens=True) == unknown
     assert first(Match(app=("Notes",)), CallFacts("list_apps"), loosens=True) == "app"
 
 
@@ -181,7 +180,7 @@ def test_what_a_recipe_was_given_counts_beside_what_it_binds() -> None:
     facts = replace(CALL, arguments={"target": "x"}, given={"url": {"Page": "evil.example"}})
     assert first(Match(argument=(("url.page", ("evil*",)),)), facts) == ""
     assert first(Match(argument=(("target", ("x",)),), only=True), facts, loosens=True) == (
-        "argument url.Page, which it does not name"
+        "argument url.Page, which the rule does not name"
     )
 
 

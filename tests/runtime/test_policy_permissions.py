@@ -124,7 +124,7 @@ def test_too_many_questions_are_told_with_the_way_out(permissions: Permissions) 
     found = permissions.ask(WRITE, permissions.judge(WRITE))
     assert isinstance(found, Decision)
     assert (found.action, found.requires_prompt) == ("deny", True)
-    assert "none appears for 10 minutes more" in " ".join(found.reasons)
+    assert "No more will appear for 10 minutes" in " ".join(found.reasons)
     assert "iac-mcp policy resume" in found.suggestion
     assert permissions.judge(WRITE).action == "ask"
 

@@ -303,7 +303,7 @@ def test_a_terminal_asks_until_it_has_a_plain_answer(
     [
         (b"Y\n", b"note-1"),
         (b"\n", b"You declined; nothing was sent."),
-        (b"\x04", b"There was no answer; nothing was sent."),
+        (b"\x04", b"Nobody answered the prompt; nothing was sent."),
     ],
 )
 def test_a_refusal_in_the_terminal_speaks_to_the_person_there(typed: bytes, says: bytes) -> None:

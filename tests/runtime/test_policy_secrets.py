@@ -36,7 +36,7 @@ def test_what_holds_a_secret_is_never_read(call: Any, name: str) -> None:
     facts = facts_of(*call, vouched="DANGEROUS")
     found = decide(facts, TRUSTED, settings_of(TRUSTED))
     assert (found.action, found.source) == ("deny", "secrets are never read")
-    assert f"{name} holds a secret." in found.reasons
+    assert f"{name} contains a secret." in found.reasons
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ def test_only_denies_whatever_reaches_another_app() -> None:
     assert told(on(READ, "com.apple.mail", name="Mail"), NOTES) == "deny"
     assert told(also(READ, ("com.apple.mail", "Mail")), NOTES) == "deny"
     assert (
-        judged(SEND, f"{NOTES}\nwhy = 'Work.'").reasons[-1] == "policy.toml line 1 denies it: Work."
+        judged(SEND, f"{NOTES}\nwhy = 'Work.'").reasons[-1]
+        == "policy.toml line 1 denies this call: Work."
     )
     # A name alone is none: it may be any app's.
     assert told(on(READ, "", name="Notes"), NOTES) == "deny"
@@ -68,7 +69,7 @@ def test_what_is_done_and_not_known_is_asked_about() -> None:
     found = judged(unknown, f"{free}[never]\nsend = true")
     assert found.action == "ask"
     assert (
-        "IAC cannot know everything that this does, and policy.toml line 4 denies some."
+        "IAC cannot know everything that this does, and policy.toml line 4 may deny it."
         in found.reasons
     )
     # What is not known of a look is no sending.

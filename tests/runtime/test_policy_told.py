@@ -22,8 +22,8 @@ SCRIPT = CallFacts(
 )
 LOOKS = replace(SCRIPT, effects=(Effect("read", OWN, "osascript"),))
 NOTES, MAIL = ("com.apple.Notes", "Notes"), ("com.apple.mail", "Mail")
-BY_HAND = "No setting allows it; do it by hand."
-ONLY_READS = "Only reads run here, and this call changes something."
+BY_HAND = "No setting allows this. The user can do it by hand."
+ONLY_READS = "Only calls that read may run here, and this call changes something."
 MANY, HIGH = Raised("many", "Many of them.", "up"), Raised("high", "A place.", "MODIFY")
 DENIED = Raised("ours", "It is ours.", "deny")
 
@@ -53,7 +53,7 @@ def deny(
                 "SAFE",
                 "secrets are never read",
                 BY_HAND,
-                "password, pin\\u202e holds a secret.",
+                "password, pin\\u202e contains a secret.",
             ),
         ),
         (
@@ -74,9 +74,9 @@ def deny(
             deny(
                 "DANGEROUS",
                 "blocklist entry com.apple.Terminal",
-                "The user can take it off the blocklist in policy.toml:"
+                "The user can remove the app from the blocklist in policy.toml:"
                 ' [blocklist] remove = ["com.apple.Terminal"].',
-                "No tool writes to Terminal.",
+                "No tool may change Terminal.",
             ),
         ),
         (
@@ -85,8 +85,8 @@ def deny(
             deny(
                 "MODIFY",
                 "blocklist entry without identity",
-                "It cannot be removed from the blocklist; do it by hand.",
-                "No tool writes to an app that could not be identified.",
+                "This app cannot be removed from the blocklist. The user can do it by hand.",
+                "No tool may change an app that could not be identified.",
             ),
         ),
         (
@@ -96,7 +96,7 @@ def deny(
                 "MODIFY",
                 "policy.toml line 1",
                 "The user can change policy.toml line 1.",
-                "policy.toml line 1 denies it: Only on OS X.",
+                "policy.toml line 1 denies this call: Only on OS X.",
             ),
         ),
         (
@@ -106,11 +106,12 @@ def deny(
                 "ask",
                 "MODIFY",
                 (
-                    "IAC cannot know which apps this reaches (a name\\u202e),"
-                    " and policy.toml line 1 denies some.",
+                    "IAC cannot know which apps this reaches (a name\\u202e), and policy.toml"
+                    " line 1 may deny it.",
                 ),
                 "policy.toml line 1",
-                suggestion="Use the tools of that app, or write the app's name literally.",
+                suggestion="Use the app's own tools, or write the name of the app as plain text in"
+                " the call.",
             ),
         ),
         (
@@ -120,7 +121,7 @@ def deny(
                 "ask",
                 "DANGEROUS",
                 ("DANGEROUS calls always require approval.",),
-                "DANGEROUS always asks",
+                "DANGEROUS always requires approval",
             ),
         ),
         (
@@ -136,19 +137,24 @@ def deny(
         (
             READ,
             "[[ask]]\ntool = '*'",
-            Decision("ask", "SAFE", ("policy.toml line 1 asks about it.",), "policy.toml line 1"),
+            Decision(
+                "ask", "SAFE", ("policy.toml line 1 requires approval.",), "policy.toml line 1"
+            ),
         ),
         (
             WRITE,
             "[[allow]]\ntool = '*'\nwhy = 'Mine'",
             Decision(
-                "allow", "MODIFY", ("policy.toml line 1 allows it: Mine.",), "policy.toml line 1"
+                "allow",
+                "MODIFY",
+                ("policy.toml line 1 allows this call: Mine.",),
+                "policy.toml line 1",
             ),
         ),
         (
             known(WRITE, vouched="MODIFY"),
             "",
-            Decision("allow", "MODIFY", (), "the caller allows up to MODIFY"),
+            Decision("allow", "MODIFY", (), "the caller allows calls up to MODIFY"),
         ),
         (
             WRITE,
@@ -166,7 +172,9 @@ def deny(
         (
             READ,
             "preset = 'private'",
-            Decision("ask", "SAFE", ("Notes is not in reads in policy.toml.",), "preset private"),
+            Decision(
+                "ask", "SAFE", ("Notes is not in the list reads of policy.toml.",), "preset private"
+            ),
         ),
         (
             also(LOOKS, ("", "")),
@@ -174,7 +182,7 @@ def deny(
             Decision(
                 "ask",
                 "SAFE",
-                ("What it reaches is not in reads in policy.toml.",),
+                ("What this call reaches is not in the list reads of policy.toml.",),
                 "preset private",
             ),
         ),
@@ -217,11 +225,11 @@ def deny(
                     "DANGEROUS calls always require approval.",
                     "No approval prompt is available in this client.",
                 ),
-                "DANGEROUS always asks",
+                "DANGEROUS always requires approval",
                 error="UNANSWERED",
                 suggestion="The user can run it in a terminal with iac-mcp call, or in a client"
-                ' with prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets another'
-                " level.",
+                ' that can show prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets'
+                " another level.",
             ),
         ),
     ],
@@ -233,7 +241,12 @@ def test_a_decision_says_who_why_and_what_to_do(
 
 
 def test_an_answer_that_is_remembered_is_named() -> None:
-    expected = Decision("allow", "MODIFY", ("You always allow it: decision 1.",), "decision 1")
+    expected = Decision(
+        "allow",
+        "MODIFY",
+        ('Your "always allow" answer covers this call: decision 1.',),
+        "decision 1",
+    )
     assert told(WRITE, remembered="decision 1") == expected
     assert decide(WRITE, parse_policy(""), settings_of()).action == "ask"
 
@@ -242,14 +255,14 @@ def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
     facts = known(also(SCRIPT, doubt="x"), ways=())
     found = told(facts, "[[deny]]\napp = 'Mail'")
     assert (found.action, found.requires_prompt) == ("deny", True)
-    assert found.suggestion.startswith("Use the tools of that app")
+    assert found.suggestion.startswith("Use the app's own tools")
     assert len(found.reasons) == 2
 
 
 @pytest.mark.parametrize(
     ("policy", "flags", "environ", "source", "way"),
     [
-        ("", {"read_only": True}, {}, "--read-only", "start it without --read-only"),
+        ("", {"read_only": True}, {}, "--read-only", "start the server without --read-only"),
         ("", {}, {"IAC_READ_ONLY": "1"}, "IAC_READ_ONLY", "change IAC_READ_ONLY"),
         ("\nread_only = true", {}, {}, "policy.toml line 2", "change policy.toml line 2"),
         ("\npreset = 'read-only'", {}, {}, "preset read-only", "change policy.toml line 2"),
@@ -301,7 +314,7 @@ def test_a_rule_of_an_app_holds_what_may_reach_it() -> None:
     model = known(hidden, vouched=None)
     assert told(model, trusted).action == "allow"
     asks = trusted + "[[ask]]\napp = 'Mail'\nwhy = 'Post'"
-    expected = ("policy.toml line 2 asks about it: Post.",)
+    expected = ("policy.toml line 2 requires approval: Post.",)
     assert (told(model, asks).action, told(model, asks).reasons) == ("ask", expected)
     several = known(model, sent=lambda _key: (("a",), ("b",)))
     argument = "[[deny]]\napp = 'Mail'\nargument = { names = 'b' }"
@@ -326,7 +339,7 @@ def test_reads_that_the_user_named_cover_all_that_is_reached() -> None:
     more = also(LOOKS, NOTES, MAIL)
     assert told(both, reads).action == "allow"
     assert told(more, reads).action == "ask"
-    assert told(more, reads).reasons == ("Notes, Mail is not in reads in policy.toml.",)
+    assert told(more, reads).reasons == ("Notes, Mail is not in the list reads of policy.toml.",)
     assert told(also(both, doubt="x"), reads).action == "ask"
     assert told(DELETE, f"{reads}\n[[rule]]\ntool = '*'\nlevel = 'SAFE'").action == "allow"
 

@@ -45,7 +45,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
             ['limit must be a whole number, not "3"'],
         ),
         ("diary_list", {"element": "entry", "limit": -1}, ["limit", "minimum"]),
-        ("diary_list", {"element": "picture"}, ["holds no picture", 'Give of "entries[0]"']),
+        ("diary_list", {"element": "picture"}, ["contains no picture", 'Set `of` to "entries[0]"']),
         ("diary_list", {"element": "entry", "properties": ["naem"]}, ["Nearest: name."]),
         ("diary_list", {"element": "journal", "properties": ["password"]}, ["not read"]),
         ("diary_list", {"element": "entry", "where": {"nam": 1}}, ['"nam" is not a property']),
@@ -53,7 +53,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
         ("diary_get", {"target": "journals[0].nam"}, ["diary:", "Nearest: name"]),
         ("diary_set", {"target": "entries[0]", "properties": {"words": 3}}, ["read-only"]),
         ("diary_set", {"target": "entries[0]", "properties": {"wrods": 3}}, ["words"]),
-        ("diary_set", {"target": "entries[0]", "properties": {}}, ["nothing to set"]),
+        ("diary_set", {"target": "entries[0]", "properties": {}}, ["properties to set"]),
         (
             "diary_make",
             {"element": "entry", "properties": {"x": 1}},
@@ -129,7 +129,7 @@ def test_a_recipe_leaves_out_what_is_not_given() -> None:
 
 def test_a_mere_name_is_answered_with_the_way_to_write_it(gate: Gate) -> None:
     with pytest.raises(
-        InvalidParameterError, match=r'entry of that name, write entries\["Monday"\]'
+        InvalidParameterError, match=r'entry with that name, write entries\["Monday"\]'
     ):
         gate.call(Call("diary_export", {"target": "Monday", "to": "/x"}))
 

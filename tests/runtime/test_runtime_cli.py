@@ -104,8 +104,8 @@ def test_a_tool_that_was_taken_for_a_state_file_is_told(
     arguments = '{"target": "journals[0]"}'
     found = run(capsys, "call", "--simulate", "diary_get", arguments)
     assert found[:2] == (2, "")
-    assert "--simulate read diary_get as its state file" in found[2]
-    assert "give --simulate last" in found[2]
+    assert "--simulate took diary_get for the name of its state file" in found[2]
+    assert "put --simulate last" in found[2]
 
 
 def test_tools_are_listed_with_their_levels(

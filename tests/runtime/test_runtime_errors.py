@@ -111,8 +111,8 @@ def test_who_may_send_it_again_follows_from_whether_it_can_have_been_done() -> N
 
 @pytest.mark.parametrize("number", [-609, -1712, -10000])
 def test_a_change_that_may_have_been_made_says_that_this_is_not_known(number: int) -> None:
-    assert "unknown whether it happened" in str(described(number, writes=True))
-    assert "unknown whether it happened" not in str(described(number))
+    assert "unknown whether the change happened" in str(described(number, writes=True))
+    assert "unknown whether the change happened" not in str(described(number))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_number_decides_and_no_word_of_any_language(
             1,
             True,
             "The command timed out after 1 second. Check whether Notes is showing a dialog."
-            " It is unknown whether it happened: check before you try again.",
+            " It is unknown whether the change happened. Check before you try again.",
         ),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_process_without_an_answer_is_told_apart(
 
 def test_a_write_that_timed_out_has_an_unknown_outcome() -> None:
     error = failing(Completed(b"", b"", -9, timed_out=True), WRITE)
-    assert "unknown whether it happened" in error.suggestion
+    assert "unknown whether the change happened" in error.suggestion
 
 
 def test_what_else_is_printed_does_not_disturb_the_answer() -> None:
@@ -94,7 +94,7 @@ def test_a_damaged_answer_is_an_error_not_a_crash(body: str) -> None:
         text = f"<iac:{mark}>{body}</iac:{mark}>".encode("utf-8", "surrogateescape")
         return Completed(text, b"", 0)
 
-    with pytest.raises(ToolError, match="no answer"):
+    with pytest.raises(ToolError, match="no readable answer"):
         Executor(runner).execute(READ, app="Diary", command="t")
 
 
@@ -267,7 +267,7 @@ def test_who_gets_no_turn_is_told_that_nothing_was_sent(osascript: Scripted) -> 
 def test_a_cancelled_write_has_an_unknown_outcome(osascript: Scripted, workers: bool) -> None:
     executor, cancel = osascript.executor(workers=workers), Cancellation()
     threading.Timer(0.4, cancel.cancel).start()
-    with pytest.raises(ToolError, match="unknown whether it happened") as caught:
+    with pytest.raises(ToolError, match="unknown whether the change happened") as caught:
         executor.execute(
             request("hang forks", writes=True), app="Diary", command="t", cancel=cancel
         )
@@ -324,7 +324,7 @@ def test_every_hostile_output_ends_in_its_safe_outcome(
             if ident == "O06":
                 assert "diary_get" in error.message
             if type_ == "TIMEOUT":
-                assert "unknown whether it happened" in error.suggestion, ident
+                assert "unknown whether the change happened" in error.suggestion, ident
         elif ident == "O03":
             answer = ask(executor, command)
             assert answer.value == "\ufffd\ufffd\ufffd"
@@ -376,7 +376,7 @@ def test_a_wait_that_the_deadline_would_end_is_refused_before_it_is_sent() -> No
         return Completed(b"", b"", 1)
 
     wait = Event("", "addition", "command", "sysodela", command="delay", direct=30)
-    with pytest.raises(ToolError, match=r"ends after 30 seconds, .* wait for 30\."):
+    with pytest.raises(ToolError, match=r"at most 30 seconds, .* wait for 30\."):
         Executor(runner).execute(wait, app="Standard Additions", command="t")
     assert not sent
     with pytest.raises(ToolError):

@@ -166,5 +166,5 @@ def test_the_library_and_the_command_line_name_apps_that_may_be_started(
         CliRunner().invoke(cli, command, catch_exceptions=False)
     named = CliRunner().invoke(cli, [*command, "--launch", "diary"], catch_exceptions=False)
     assert json.loads(named.output) == {"result": 2}
-    with pytest.raises(SetupError, match="--launch: there are no tools of"):
+    with pytest.raises(SetupError, match="--launch: there are no tools for"):
         CliRunner().invoke(cli, [*command, "--launch", "nothing"], catch_exceptions=False)

@@ -75,9 +75,9 @@ def test_what_connect_allows_outranks_no_rule_that_asks(
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        ("[[deny]]\napp = 'Diary'\nlevel = 'MODIFY'", "denies it"),
-        ("read_only = true", "Only reads run here"),
-        ("[blocklist]\nadd = 'com.example.Diary'", "No tool writes to"),
+        ("[[deny]]\napp = 'Diary'\nlevel = 'MODIFY'", "denies this call"),
+        ("read_only = true", "Only calls that read may run here"),
+        ("[blocklist]\nadd = 'com.example.Diary'", "No tool may change"),
     ],
 )
 def test_the_users_policy_holds_for_simulated_apps_too(

@@ -127,7 +127,7 @@ def test_an_app_that_is_to_be_left_alone_gets_no_event() -> None:
     found = list(answers(recorder, ["osascript"], [15], leave=["com.apple.systemevents"]))
     assert recorder.calls == []
     assert {one["unmeasured"] for one in found} == {
-        "System Events cannot be controlled without a prompt."
+        "macOS would ask whether System Events may be controlled."
     }
 
 

@@ -87,7 +87,7 @@ def test_a_reference_is_understood_and_printed_as_jxa(
     [
         ("entrys[0]", ['"entrys" is not a property or element of application', "entries"]),
         ("entries[0].nam", ["of entry", "Nearest: name"]),
-        ("entries[0].name.first", ["nothing follows", "name", "text"]),
+        ("entries[0].name.first", ["nothing can follow", "name", "text"]),
         ("journals[0][1]", ["journals[0] is one object"]),
         ("selection[0]", ["selection is a list", "Read it with get"]),
         ("journals[", ["character 10", "expected"]),

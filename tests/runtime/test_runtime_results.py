@@ -185,7 +185,7 @@ def test_an_id_that_names_nothing_is_told(ident: str, catalogue: Catalogue) -> N
     with pytest.raises(ToolError) as caught:
         call(small_gate(catalogue, {}, 500), "read_more", result=ident, offset=0)
     assert caught.value.type == "NOT_FOUND"
-    assert "Call the tool that returned it again" in caught.value.suggestion
+    assert "Call the original tool again" in caught.value.suggestion
     assert caught.value.command == "read_more"
 
 
@@ -247,7 +247,7 @@ def test_reading_on_runs_at_the_lowest_level(catalogue: Catalogue) -> None:
         (
             "diary_move",
             {"target": 'entries.byId("gone")', "to": "journals[1].entries"},
-            'does not have one of entries.byId("gone"), journals[1]',
+            'does not have all of these: entries.byId("gone"), journals[1]',
             'diary_list {"element": "journal"}',
         ),
     ],

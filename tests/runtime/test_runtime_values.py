@@ -114,7 +114,7 @@ def test_a_value_is_read_as_its_type_says(
         (2.5, "integer", "whole number"),
         (float("inf"), "real", "a number"),
         ("yes", "boolean", "true or false"),
-        ("03/09/2026", "date", "Write it like"),
+        ("03/09/2026", "date", "Write it in local time, like"),
         ("0001-01-01", "text | date", ""),
         ("a.txt", "file", "not an absolute path"),
         ("/a\0b", "file", "NUL"),

@@ -92,7 +92,7 @@ def test_json_says_the_same_as_toml(make: Make) -> None:
         ('nmae = "x"', "case.toml:1: nmae: unknown field. Nearest: name."),
         (
             '[[responses]]\n\npattern = { type = "any" }\n\nsay = "x"',
-            "case.toml:5: responses[0].say: unknown field. Here it is text under response.",
+            "case.toml:5: responses[0].say: unknown field. Use text under response instead.",
         ),
         ("[[responses]]\nresponse = 'x'", "case.toml:1: responses[0]: needs the field pattern."),
         (
@@ -195,7 +195,7 @@ def test_included_files_stand_for_their_content(make: Make, tmp_path: Path) -> N
         ('"link.txt"', "outside the scenario's folder"),
         ('"broken.json"', "is not JSON"),
         ('"bytes.txt"', "is not UTF-8"),
-        ("3", "must be a path, and the only key"),
+        ("3", "must be a path, and must be the only key"),
         ('"a\\u0000b"', "null"),
     ],
 )

@@ -125,7 +125,7 @@ tool_calls = [
     ran = run("run", path, "-p", "x", "--mcp-config", config, "--allow", "unstarted")
     assert ran.status == 0, ran.err
     free = make(path.read_text().replace('mode = "plan"\ndeny = ["mcp__ours"]', ""))
-    assert "several servers have it: mcp__ours__echo, mcp__two_x__echo" in run(
+    assert "several servers have a tool with that name: mcp__ours__echo, mcp__two_x__echo" in run(
         "run", free, "-p", "x", "--mcp-config", config
     ).out  # fmt: skip
 
@@ -141,7 +141,7 @@ def test_without_servers_a_call_says_what_is_missing(make: Make, run: Run) -> No
         (None, "servers.json"),
         ("{", "is not JSON"),
         ("[]", "has no object mcpServers"),
-        ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "one of them only"),
+        ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "only one of them"),
         ('{"mcpServers": {"a": {}}}', "mcpServers.a: needs the field command"),
         ('{"mcpServers": {"a": {"command": 3}}}', "mcpServers.a.command: must be a text"),
         ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "${NOT_SET_HERE}"),

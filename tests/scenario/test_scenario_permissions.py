@@ -119,7 +119,7 @@ def test_a_rule_denies_in_doubt(rule: str, tool: str, value: str) -> None:
 def test_a_line_that_cannot_be_read_is_asked_about_where_a_rule_may_mean_it(line: str) -> None:
     asked = decide(request("Bash", line), PermissionRules(allow=("Bash",), deny=("Bash(rm *)",)))
     assert asked.verdict == "ask"
-    assert asked.reason.startswith("the rule Bash(rm *) may concern it: ")
+    assert asked.reason.startswith("the rule Bash(rm *) may apply to it: ")
     unasked = PermissionRules(mode="dont-ask", allow=("Bash",), ask=("Bash(rm *)",))
     assert decide(request("Bash", line), unasked).verdict == "deny"
     assert decide(request("Bash", line), PermissionRules(deny=("Read",))).verdict == "allow"
@@ -276,7 +276,7 @@ def test_what_may_not_be_read_is_not_found_and_paths_begin_where_bash_is(
         """)
     ran = run("run", path, "-p", "x")
     assert ran.status == 0, ran.err
-    assert "'Write(a)' is not looked at, as in Claude Code: write Edit(a)." in ran.err
+    assert "'Write(a)' is ignored, as it is in Claude Code. Write Edit(a) instead." in ran.err
 
 
 def test_deny_wins_over_ask_and_ask_over_allow() -> None:

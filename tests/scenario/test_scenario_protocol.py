@@ -111,7 +111,7 @@ def test_what_is_not_so_is_told(make: Make, run: Run) -> None:
         ('expect = { not = { json_path = { "$[" = 1 } } }', "is not a JSONPath"),
         ("expect = { notifications = [{ params = {} }] }", "tables with a method"),
         ('capture = { a = "$[" }', "is not a JSONPath"),
-        ('request = "ping"', "needs the field tool or request, and one of them only"),
+        ('request = "ping"', "needs the field tool or request, and only one of them"),
     ],
 )
 def test_a_mistake_has_its_line(make: Make, run: Run, field: str, said: str) -> None:
@@ -147,7 +147,11 @@ TOOL = {
     ("path", "value", "said"),
     [
         ("description", "other", "s tool t: has another description"),
-        ("annotations.readOnlyHint", False, "BREAKS s tool t: readOnlyHint was True, is False"),
+        (
+            "annotations.readOnlyHint",
+            False,
+            "BREAKS s tool t: readOnlyHint was True, and is now False",
+        ),
         ("inputSchema.required", ["a", "b"], "BREAKS s tool t, input b: is needed now"),
         ("inputSchema.required", [], "s tool t, input a: is no longer needed"),
         ("inputSchema.properties.b.type", "number", "s tool t, input b: its type is now number"),

@@ -348,7 +348,7 @@ def test_without_confinement_the_tool_is_refused_and_the_run_goes_on(
     (tmp_path / "bwrap").chmod(0o755)
     ran = run("run", path, "-p", "x")
     bash_module._bubblewrap.cache_clear()
-    assert ran.out.startswith("Error: Bash cannot be confined here: bwrap: No permissions.")
+    assert ran.out.startswith("Error: Bash cannot run in a sandbox here: bwrap: No permissions.")
     assert run("run", path, "-p", "x", "--unconfined").out.startswith(
         "Error: bash cannot be started"
     )
@@ -364,7 +364,7 @@ def test_the_profile_of_a_mac_names_the_folder_and_no_other(
     seatbelt = tmp_path / "sandbox-exec"
     monkeypatch.setattr(bash_module, "_SEATBELT", str(seatbelt))
     session = BashSession(Sandbox(tmp_path, "/box"), now, guarded=True)
-    with pytest.raises(CallError, match="sandbox-exec to be confined; give the call"):
+    with pytest.raises(CallError, match="sandbox-exec to run in a sandbox"):
         session.run("true", 5)
     # Writes down what it is given, then runs the command without any confinement.
     seatbelt.write_text(

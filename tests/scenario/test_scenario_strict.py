@@ -27,7 +27,7 @@ SIMULATED = 'tool_execution.mode = "simulated"\n'
             ":4: no prompt reached this turn",
         ),
         ("unchecked", HELLO.replace('response = "Hi."', ""), ":1: has neither a response nor"),
-        ("unchecked", SIMULATED + READ, ":2: Glob was called, and nothing is expected"),
+        ("unchecked", SIMULATED + READ, ":2: Glob was called, but the step has no expectation"),
         (
             "unjudged",
             SIMULATED + HELLO + READ + "expect = { is_error = false }",
@@ -36,7 +36,7 @@ SIMULATED = 'tool_execution.mode = "simulated"\n'
         (
             "error",
             SIMULATED + READ.replace("Glob", "Bush") + 'expect = { contains = "Bush" }',
-            ":2: Bush failed, which nothing expects: Bush is not simulated.",
+            ":2: Bush failed, and no expectation allows that: Bush is not simulated.",
         ),
     ],
 )

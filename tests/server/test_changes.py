@@ -207,7 +207,7 @@ def test_the_watch_tells_its_listeners_and_outlives_a_damaged_folder(
     assert told.wait(20)
     watch.close()
     said = capfd.readouterr().err
-    assert "iac-mcp: the tools were built anew, but: it is damaged" in said
+    assert "iac-mcp: the tools were built again, but: it is damaged" in said
     assert "it is gone" in said
 
 

@@ -236,7 +236,7 @@ def test_what_a_read_only_server_suggests_can_be_done(
             door = facts_of(
                 await client.call_tool("read_tool", {"name": tool, "arguments": {"app": "Notes"}})
             )
-            assert f"Call {tool} itself" in door["suggestion"]
+            assert f"Call the tool {tool} directly" in door["suggestion"]
         assert "app_launch" in refused["suggestion"]
         assert "app_launch" in names
         started = await client.call_tool("app_launch", {"app": "Notes"})
@@ -297,4 +297,4 @@ def test_what_changes_while_a_person_thinks_is_asked_about_anew(
     assert len(person.asked) == asked
     assert "Shopping list" in person.asked[0]
     for text in person.asked[1:]:
-        assert "It has changed since the last prompt: notes[0] was note" in text
+        assert "This has changed since the last prompt: notes[0] was note" in text

@@ -124,7 +124,7 @@ def test_what_is_said_of_the_end_depends_on_what_was_sent() -> None:
     unsent = ended(ToolError("USER_CANCELLED", "The call was cancelled before it was sent."))
     assert "Nothing was sent" in unsent.suggestion
     assert unsent.retryable
-    unknown = "It is unknown whether it happened: check before you try again."
+    unknown = "It is unknown whether the change happened. Check before you try again."
     write = ended(ToolError("USER_CANCELLED", "The call was cancelled.", unknown))
     assert (write.type, write.suggestion, write.retryable) == ("TIMEOUT", unknown, False)
     other = ToolError("NOT_FOUND", "There is none.")

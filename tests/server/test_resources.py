@@ -147,8 +147,8 @@ def test_the_users_own_guides_are_listed_and_take_the_place_of_ours(
         ("iac://statu", "Nearest: iac://status"),
         ("iac://apps/notes", "There is no resource"),
         ("iac://apps/notes/model?offset=3", "There is no resource"),
-        ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the tool that returned it again"),
-        ("iac://results/x?offset=-1", "not a number from 0 up"),
+        ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the original tool again"),
+        ("iac://results/x?offset=-1", "not a number of 0 or more"),
         ("iac://results/../../etc/passwd", "There is no resource"),
         ("file:///etc/passwd", "There is no resource"),
     ],
@@ -231,7 +231,7 @@ def test_what_is_denied_to_a_tool_is_denied_to_its_resource(
 
     async def question(client: Client) -> None:
         _, line = await told(client, uri.replace(RESULT, kept))
-        assert "denies it: Mine." in line
+        assert "denies this call: Mine." in line
         refused = await client.call_tool(tool, given)
         assert refused.is_error
 

@@ -161,7 +161,7 @@ def test_an_unknown_name_gives_the_nearest(tools: Path, era: str, door: str | No
 def test_a_door_calls_no_door(tools: Path) -> None:
     async def question(client: Client) -> None:
         facts = facts_of(await client.call_tool("read_tool", {"name": "write_tool"}))
-        assert "Call write_tool itself" in facts["suggestion"]
+        assert "Call write_tool directly" in facts["suggestion"]
 
     ask_tools(tools, question)
 

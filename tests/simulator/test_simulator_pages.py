@@ -116,5 +116,5 @@ def test_a_reader_of_pages_is_given_a_page(pages: Pages) -> None:
     "given", [{"cursor": "x"}, {"cursor": "-1:x"}, {"cursor": "1:x", "offset": 1}]
 )
 def test_what_is_no_cursor_is_refused(pages: Pages, given: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameterError, match="not from an answer"):
+    with pytest.raises(InvalidParameterError, match="not come from an answer"):
         pages.names(**given)

@@ -130,7 +130,7 @@ def test_what_is_made_or_moved_stands_beside_an_object() -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("notes_get", {"target": "notes[2:1]"}, "holds nothing"),
+        ("notes_get", {"target": "notes[2:1]"}, "is empty"),
         ("notes_get", {"target": "notes['a':1]"}, "position on both sides"),
         ("notes_get", {"target": "notes[0:99].name"}, "nothing at this position"),
         ("notes_get", {"target": "notes[2].next.name"}, "has no notes[2].next"),

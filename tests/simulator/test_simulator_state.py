@@ -38,9 +38,10 @@ D = 'const d = Application("Diary"); '
         ),
         (
             {"journals": [{"@result": 1}]},
-            'diary: journals[0]: "@result" is no key of an object. Known: @class, @content, @text',
+            'diary: journals[0]: "@result" is not a key of an object.'
+            " Known: @class, @content, @text",
         ),
-        ({"@resluts": {}}, 'diary: "@resluts" is no key of a world. Nearest: @results.'),
+        ({"@resluts": {}}, 'diary: "@resluts" is not a key of a world. Nearest: @results.'),
         ({"@errors": 3}, "diary: @errors must be a table of event codes."),
         ([], "diary: the world of an app must be a table."),
         (
@@ -50,7 +51,7 @@ D = 'const d = Application("Diary"); '
         (
             {"defaultJournal": {"ref": '["q'}},
             'diary: defaultJournal: A quote is not closed in the reference "["q" at character 2. '
-            'References read like windows[0].tabs["Docs"].',
+            'A reference looks like windows[0].tabs["Docs"].',
         ),
         ({"defaultJournal": {"ref": 3}}, "diary: defaultJournal: a ref must be text."),
         (

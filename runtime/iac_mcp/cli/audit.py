@@ -43,10 +43,15 @@ def _written(moment: datetime) -> str:
 
 
 _LIMIT = click.option(
-    "-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="Calls at most."
+    "-n",
+    "--limit",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Show at most this many calls.",
 )
 _JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON lines, also on a terminal."
+    "--json", "as_json", is_flag=True, help="Print JSON, one call per line, even on a terminal."
 )
 
 
@@ -67,11 +72,17 @@ def tail(limit: int, as_json: bool) -> None:
 
 @audit.command()
 @click.argument("text", default="")
-@click.option("--app", default="", help="The bundle id of the app.")
-@click.option("--tool", default="", help="The name of the tool, with * and ? as wildcards.")
-@click.option("--client", default="", help="The name of the client.")
-@click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="Needed level.")
-@click.option("--result", default="", help="The result: done, TIMEOUT, interrupted, ...")
+@click.option("--app", default="", help="Only calls to the app with this bundle id.")
+@click.option("--tool", default="", help="Only calls of this tool; * and ? are wildcards.")
+@click.option("--client", default="", help="Only calls of this client.")
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS, case_sensitive=False),
+    help="Only calls that need this level.",
+)
+@click.option(
+    "--result", default="", help="Only calls with this result: done, TIMEOUT, interrupted, ..."
+)
 @click.option(
     "--simulated/--real", default=None, help="Only calls to simulated apps, or only to real ones."
 )
@@ -79,13 +90,13 @@ def tail(limit: int, as_json: bool) -> None:
     "--since",
     callback=_moment,
     metavar="TIME",
-    help="Since this time (UTC), or newer than this age.",
+    help="Only calls since this time (UTC), or within this age, such as 30d.",
 )
 @click.option(
     "--until",
     callback=_moment,
     metavar="TIME",
-    help="Before this time (UTC), or older than this age.",
+    help="Only calls before this time (UTC), or older than this age, such as 30d.",
 )
 @_LIMIT
 @_JSON
@@ -114,22 +125,29 @@ def show(row: int) -> None:
 
 
 @audit.command()
-@click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Append to it.")
-@click.option("--syslog", is_flag=True, help="Send it to the system's log.")
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Append the anchor to this file.",
+)
+@click.option("--syslog", is_flag=True, help="Send the anchor to the system's log.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
-    """Store the end of the chain elsewhere, to detect a rollback later.
+    """Store an anchor (the hash of the last row) elsewhere, to detect a rollback later.
 
-    COMMAND, after --, gets a line of JSON on standard input.
+    COMMAND, written after --, gets the anchor as a line of JSON on standard input.
     """
     from iac_runtime.audit import anchor as anchors
 
     if [file is not None, syslog, bool(command)].count(True) != 1:
-        raise click.UsageError("Choose where: --file PATH, --syslog, or -- COMMAND.")
+        raise click.UsageError(
+            "Choose where to store the anchor: --file PATH, --syslog, or -- COMMAND."
+        )
     state = open_state()
     if file is not None and file.resolve().is_relative_to(state.resolve()):
         raise click.UsageError(
-            "A program that changes the audit log can change this file too; choose another."
+            "A program that changes the audit log can change a file in this folder too; choose"
+            " another folder."
         )
     head = anchors.anchor(state, _written(datetime.now(UTC)))
     if file is not None:
@@ -139,7 +157,7 @@ def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
         anchors.to_syslog(head.line)
     else:
         anchors.to_command(command, head.line)
-    click.echo(f"Anchored at row {head.row}.")
+    click.echo(f"Stored an anchor of row {head.row}.")
 
 
 @audit.command()
@@ -147,10 +165,10 @@ def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
     "--anchor",
     "anchors",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Check against each anchor in this file.",
+    help="Also check the log against each anchor in this file.",
 )
 def verify(anchors: Path | None) -> int:
-    """Verify the chain of the audit log; exit with 1 if it or an anchor fails."""
+    """Verify the audit log's chain of hashes; exit with 1 if it or an anchor fails."""
     from iac_runtime.audit.anchor import judge, read
     from iac_runtime.audit.reading import verified
 
@@ -159,9 +177,9 @@ def verify(anchors: Path | None) -> int:
     for fault in found.faults:
         click.echo(fault)
     for name in found.kept:
-        click.echo(f"The audit log before this one was damaged; it is kept as {escaped(name)}.")
+        click.echo(f"An earlier audit log was damaged; it is kept as {escaped(name)}.")
     if others:
-        click.echo(f"{others} lines of {anchors} have no anchor and were skipped.")
+        click.echo(f"{others} lines of {anchors} are not anchors and were skipped.")
     judged = {number: judge(one, found) for number, one in kept.items()}
     failed = [number for number, meaning in judged.items() if meaning]
     if failed:
@@ -171,10 +189,10 @@ def verify(anchors: Path | None) -> int:
         click.echo(f"{place}: {judged[failed[0]]}{more}.")
     elif kept:
         gone = sum(one.row <= found.drop.through for one in kept.values())
-        of_them = f", {gone} of rows that were dropped since" if gone else ""
-        click.echo(f"{len(kept)} anchors hold{of_them}.")
+        of_them = f", {gone} of them for rows that were dropped since" if gone else ""
+        click.echo(f"{len(kept)} anchors match{of_them}.")
     places = f"{found.rows} rows, {found.first} to {found.last}"
-    click.echo(f"{places}: the chain {'holds' if found.holds else 'does not hold'}.")
+    click.echo(f"{places}: the chain is {'intact' if found.holds else 'broken'}.")
     return 0 if found.holds and not failed else 1
 
 
@@ -197,14 +215,14 @@ def export(output: Path | None) -> None:
     "--before",
     callback=_moment,
     metavar="TIME",
-    help="Drop rows before this time (UTC), or older than this age.",
+    help="Drop rows before this time (UTC), or older than this age, such as 30d.",
 )
 @click.option("--keep", type=click.IntRange(0), help="Keep only this many of the newest rows.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def drop(before: str | None, keep: int | None, yes: bool) -> None:
-    """Remove old rows permanently; the rest still verifies."""
+    """Remove old rows permanently. You can still verify the rest."""
     if before is None and keep is None:
-        raise click.UsageError("Choose the rows: --before TIME, --keep NUMBER, or both.")
+        raise click.UsageError("Choose the rows to drop: --before TIME, --keep NUMBER, or both.")
     if not yes:
         click.confirm("You cannot undo this. Drop the rows?", abort=True, err=True)
     from iac_runtime.audit.dropping import drop as run
@@ -212,10 +230,11 @@ def drop(before: str | None, keep: int | None, yes: bool) -> None:
     now = _written(datetime.now(UTC))
     done = run(open_state(), now, before=before or "", keep=keep)
     what = f"{done.rows} rows dropped" if done.rows else "There was nothing to drop"
-    click.echo(what + (f"; {done.freed / 1e6:.1f} MB given back." if done.freed else "."))
+    click.echo(what + (f"; {done.freed / 1e6:.1f} MB freed." if done.freed else "."))
     if done.held:
         click.echo(
-            "Another program still reads the audit log; the file shrinks when that program ends."
+            "Another program is still reading the audit log; the file shrinks when that program"
+            " ends."
         )
 
 

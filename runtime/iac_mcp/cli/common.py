@@ -15,7 +15,7 @@ from iac_base.errors import SetupError
 HELP: Final = {"help_option_names": ["-h", "--help"]}
 
 NAME: Final = click.option(
-    "--name", default="iac", show_default=True, help="The server's name in the client."
+    "--name", default="iac", show_default=True, help="The server's name in the client's settings."
 )
 OUTPUT: Final = click.option(
     "--output",
@@ -26,7 +26,7 @@ TOOLS: Final = click.option(
     "--tools",
     multiple=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="A folder of generated tools that comes first.",
+    help="A folder of generated tools that is searched before the others.",
 )
 
 
@@ -63,7 +63,9 @@ def _arguments(
     try:
         given = json.loads(" ".join(words) or "{}")
     except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"The arguments are not JSON ({error}); give one object.") from None
+        raise click.UsageError(
+            f"The arguments are not JSON ({error}); give one JSON object."
+        ) from None
     if not isinstance(given, dict):
         raise click.UsageError(
             'Give the arguments as one JSON object, such as {"element": "note"}.'
@@ -80,7 +82,7 @@ def _argument(word: str) -> tuple[str, Any]:
     name, equals, value = word.partition("=")
     if not equals or not name:
         raise click.UsageError(
-            f"{word!r} is not an argument: write NAME=VALUE, or one JSON object."
+            f"{word!r} is not an argument. Write NAME=VALUE, or one JSON object."
         )
     try:
         return name, json.loads(value)

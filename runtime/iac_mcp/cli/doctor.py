@@ -39,10 +39,10 @@ def doctor(
 ) -> int:
     """Check the installation and suggest fixes.
 
-    It changes nothing without --fix, starts no app, and causes no macOS prompts. Permissions are
-    checked for the program that you run this in; a client has its own.
+    It changes nothing without --fix, starts no app, and causes no macOS prompts. It checks the
+    permissions of the program that you run it in. A client has permissions of its own.
 
-    --fix builds tools, installs into clients and closes the state folder to other users.
+    --fix builds tools, adds the server to clients and makes the state folder private.
     """
     from iac_mcp.setup.checks import examined
     from iac_runtime.execution.executor import Executor
@@ -116,5 +116,5 @@ def status(as_json: bool) -> int:
     if not found:
         click.echo("No server is running.")
     for row in paused(open_state()):
-        click.echo(f"{row.says} Lift it with: {row.lift}")
+        click.echo(f"{row.says} End this pause with: {row.lift}")
     return 0

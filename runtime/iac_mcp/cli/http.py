@@ -27,12 +27,12 @@ def clients() -> None:
     type=click.Choice([*known.SCOPES]),
     default="write",
     show_default=True,
-    help="The most that its calls may do: read (SAFE), write (MODIFY), dangerous (DANGEROUS).",
+    help="The highest level of its calls: read (SAFE), write (MODIFY), dangerous (DANGEROUS).",
 )
 def add(name: str, scope: str) -> None:
-    """Add the client NAME, and print its token once.
+    """Add the client NAME, and print its token; the token is not shown again.
 
-    The scope is a bound, not an approval: what requires approval still does.
+    The scope is an upper limit, not an approval: calls that require approval still require it.
     """
     token = known.add(name, known.SCOPES[scope])
     click.echo(token)
@@ -45,7 +45,7 @@ def add(name: str, scope: str) -> None:
 
 @clients.command("list")
 def list_clients() -> None:
-    """List the clients, their scopes, and since when they have their tokens."""
+    """List the clients, their scopes, and the days on which they got their tokens."""
     rows = known.clients()
     for row in rows:
         click.echo(f"{row.name}  {row.scope}  since {escaped(row.made)}")
@@ -56,7 +56,7 @@ def list_clients() -> None:
 @clients.command()
 @click.argument("name")
 def revoke(name: str) -> None:
-    """Take the token of the client NAME back; its open sessions end."""
+    """Revoke the token of the client NAME, and end its open sessions."""
     known.revoke(name)
     click.echo(f"{name} is revoked; its sessions end within two seconds.")
 
@@ -68,12 +68,15 @@ def service() -> None:
 
 @service.command()
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SERVE OPTIONS]")
-@click.option("--print", "only_print", is_flag=True, help="Print the agent; change nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Print the agent's file; change nothing.")
 @click.option(
     "--python", default="", metavar="PATH", help="Use another Python that has IAC installed."
 )
 def install(options: tuple[str, ...], only_print: bool, python: str) -> None:
-    """Install the agent and start it; options after -- go to `iac-mcp serve --http`."""
+    """Install the service (a launchd agent) and start it.
+
+    Options after -- go to `iac-mcp serve --http`.
+    """
     plist = launchd.agent(examine(python), checked_options(options), os.environ)
     if only_print:
         click.echo(plist.decode(), nl=False)
@@ -89,6 +92,6 @@ def status() -> None:
 
 @service.command()
 def uninstall() -> None:
-    """End the service and remove its agent; logs and clients stay."""
+    """End the service and remove its agent. Logs and clients stay."""
     gone = launchd.uninstall()
     click.echo("The service is removed." if gone else "The service is not installed.")

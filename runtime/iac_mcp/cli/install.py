@@ -45,7 +45,12 @@ _LONGEST_NAME: Final = 17
 @click.command()
 @click.argument("client", required=False, type=NearestChoice(tuple(CLIENTS)))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SERVE OPTIONS]")
-@click.option("--print", "only_print", is_flag=True, help="Print what to paste; change nothing.")
+@click.option(
+    "--print",
+    "only_print",
+    is_flag=True,
+    help="Print the entry to paste into the client's file; change nothing.",
+)
 @click.option(
     "--python", default="", metavar="PATH", help="Use another Python that has IAC installed."
 )
@@ -53,10 +58,10 @@ _LONGEST_NAME: Final = 17
 def install(
     client: str | None, options: tuple[str, ...], only_print: bool, python: str, name: str
 ) -> int:
-    """Add the server to CLIENT's file, or to the only client that is found.
+    """Add the server to the settings file of CLIENT (default: the only client that is found).
 
     The rest of the file stays, and a copy of the old file is kept as *.before-iac. Options after --
-    go to `iac-mcp serve`; without them, the options of an earlier install stay.
+    go to `iac-mcp serve`. Without such options, those of an earlier install stay.
     """
     if re.fullmatch(rf"(?!\d)[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}", name) is None:
         raise click.UsageError(
@@ -87,10 +92,10 @@ def install(
             click.echo(error.snippet)
         raise
     if not done.changed:
-        click.echo(f"{chosen.name} already has it: {path}")
+        click.echo(f"{chosen.name} already has the server: {path}")
     else:
-        saved = f" Old file: {done.backup}." if done.backup else ""
-        click.echo(f'{chosen.name} has the server "{name}": {path}.{saved}')
+        saved = f" The old file is {done.backup}." if done.backup else ""
+        click.echo(f'{chosen.name} now has the server "{name}" in {path}.{saved}')
     record()
     if done.kept:
         click.echo(f"Kept options: {escaped(' '.join(done.kept))}.")
@@ -106,7 +111,7 @@ def _only_one() -> Client:
         return CLIENTS[found[0]]
     names = ", ".join(found or CLIENTS)
     raise click.UsageError(
-        f"{'Several clients are' if found else 'No client was'} found; name one: {names}."
+        f"{'Several clients were' if found else 'No client was'} found; name one of: {names}."
     )
 
 
@@ -114,7 +119,9 @@ def checked_options(options: Sequence[str]) -> tuple[str, ...]:
     """Return options of `serve` with absolute paths; wrong ones would show in the client only."""
     if options and read_quickly(list(options)) is None:
         known = " ".join(option.flag for option in SERVE_OPTIONS)
-        raise click.UsageError(f"serve does not accept: {' '.join(options)}. It accepts: {known}")
+        raise click.UsageError(
+            f"iac-mcp serve does not accept {' '.join(options)}. It accepts: {known}"
+        )
     return tuple(_absolute(options))
 
 
@@ -172,7 +179,7 @@ def uninstall(client: str | None, everything: bool, yes: bool, name: str) -> int
         "absent": f'There is no server "{name}" in {path}; nothing was changed.',
         "taken out": f'"{name}" was taken out of {path}.',
         "as before": f"{path} is exactly as it was before.",
-        "file removed": f"{path} was empty otherwise and was removed.",
+        "file removed": f"{path} contained nothing else and was removed.",
     }
     click.echo(words[take(chosen, path, name)])
     return 0

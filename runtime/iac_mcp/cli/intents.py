@@ -50,20 +50,22 @@ class Wrapped(NamedTuple):
 
 @click.group(context_settings=HELP)
 def intents() -> None:
-    """Install, list and remove the shortcuts by which App Intents run."""
+    """Install, list and remove the shortcuts that run App Intents (actions that apps declare)."""
 
 
 @intents.command("install")
 @click.argument("names", nargs=-1, required=True, metavar="TOOL...")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--simulate", is_flag=True, help="For simulated apps only: nothing is signed.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option(
+    "--simulate", is_flag=True, help="Install for simulated apps only; nothing is signed."
+)
 @TOOLS
 def install_shortcuts(
     names: tuple[str, ...], yes: bool, simulate: bool, tools: tuple[Path, ...]
 ) -> None:
-    """Add the shortcuts of TOOLs, which can be called from then on.
+    """Add the shortcuts of TOOLs, so that clients can call them.
 
-    Shortcuts opens for each of them: click Add Shortcut there.
+    The Shortcuts app opens for each one. Click Add Shortcut there.
     """
     known = wrapped(tools)
     for name in names:
@@ -73,35 +75,43 @@ def install_shortcuts(
                 f"{quoted(name)} is no App Intent. {near_text(name, [*known])}".strip()
             )
         if row.workflow is None:
-            raise SetupError(f"{name} has no shortcut: it needs an entity or a file.")
+            raise SetupError(
+                f"{name} cannot have a shortcut, because it needs an entity (an object of the"
+                " app) or a file."
+            )
         if row.app.startswith("local.") and not simulate:
-            raise SetupError(f"{name} is of a file without its app; build it from the app.")
+            raise SetupError(
+                f"{name} was built from a file without its app. Build its tools from the app."
+            )
     for name in names:
         row = known[name]
         if simulate:
             _simulate(name, row)
             continue
-        click.echo(f"{name}  {row.level}  proof: declared, not verified")
+        click.echo(f"{name}  {row.level}  declared by its app, not verified here")
         if not yes:
-            click.confirm("Let clients call it, as your policy says?", abort=True, err=True)
+            click.confirm("Let clients call it, within your policy?", abort=True, err=True)
         click.echo(f"{name}  {_install(name, row)}")
 
 
 def _simulate(name: str, row: Wrapped) -> None:
     assert row.workflow is not None
     if installed().get(name, _NONE).proof != "simulated":
-        raise SetupError(f"{name} is installed in Shortcuts; that one serves simulated apps too.")
+        raise SetupError(
+            f"{name} is already installed in Shortcuts, which works for simulated apps too."
+        )
     ident = str(uuid.uuid5(uuid.NAMESPACE_OID, name)).upper()
     keep(name, InstalledShortcut(ident, row.digest, keys_of(row.workflow), "simulated"))
-    click.echo(f"{name}  can be called in simulated apps, with --simulate.")
+    click.echo(f"{name}  can be called with simulated apps (--simulate).")
 
 
 @intents.command("list")
 @TOOLS
 def list_intents(tools: tuple[Path, ...]) -> None:
-    """List App Intents: installed, changed, simulated, available or none, and their proof.
+    """List App Intents: their state, level and proof.
 
-    The proof is how far a tool was seen to work here: declared, imported or ran.
+    The state of a shortcut is installed, changed, simulated, available or none. The proof is how
+    far a tool has worked here: declared, imported or ran.
     """
     held = installed()
     for name, row in sorted(wrapped(tools).items()):
@@ -117,12 +127,12 @@ def list_intents(tools: tuple[Path, ...]) -> None:
 @intents.command("remove")
 @click.argument("names", nargs=-1, required=True, metavar="TOOL...")
 def remove_shortcuts(names: tuple[str, ...]) -> None:
-    """Take back that TOOLs can be called."""
+    """Stop clients from calling TOOLs. Delete the shortcuts yourself in the Shortcuts app."""
     for name in names:
         if name not in installed():
             raise SetupError(f"{quoted(name)} is not installed. {near_text(name, installed())}")
         keep(name, None)
-        click.echo(f"{name} cannot be called. Delete {quoted(title_of(name))} in Shortcuts.")
+        click.echo(f"{name} can no longer be called. Delete {quoted(title_of(name))} in Shortcuts.")
 
 
 def wrapped(tools: Sequence[Path]) -> dict[str, Wrapped]:
@@ -176,12 +186,18 @@ def _install(name: str, row: Wrapped) -> str:
         while not (new := [key for key, held in _listed().items()
                            if held == title and key not in before]):  # fmt: skip
             if time.monotonic() > ends:
-                raise SetupError(f"{quoted(title)} was not added within {_CLICK:g} seconds.")
+                raise SetupError(
+                    f"{quoted(title)} was not added within {_CLICK:g} seconds. Try again, and"
+                    " click Add Shortcut."
+                )
             time.sleep(1.0)
     keep(name, InstalledShortcut(new[0], row.digest, keys_of(row.workflow)))
-    old = " Delete the older one of this name in Shortcuts." if title in before.values() else ""
+    old = (
+        " Delete the older shortcut of this name in Shortcuts." if title in before.values() else ""
+    )
     return (
-        f"is installed.{old} Clients see it when they start again; macOS may ask on its first run."
+        f"is installed.{old} Clients see it when they start again. macOS may ask when it first"
+        " runs."
     )
 
 

@@ -91,9 +91,9 @@ class _Commands(Commands):
 @click.group(cls=_Commands, context_settings=HELP)
 @click.version_option(VERSION)
 @click.option("-v", "--verbose", is_flag=True, help="Show more detail on standard error.")
-@click.option("--log-file", metavar="FILE", help="Also write the log to a file.")
+@click.option("--log-file", metavar="FILE", help="Also write the log to this file.")
 def cli(verbose: bool, log_file: str | None) -> None:
-    """Tools of macOS apps over MCP.
+    """Let AI assistants use macOS apps as tools, over MCP (Model Context Protocol).
 
     \b
     Examples:
@@ -129,7 +129,9 @@ def serve(**raw: Any) -> int:
 @click.argument("tool")
 @ARGUMENTS
 @options(CALL_OPTIONS)
-@click.option("--dry-run", is_flag=True, help="Print the line of JXA, and send nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the script (JXA) that would run; send nothing."
+)
 def call(tool: str, arguments: dict[str, Any], dry_run: bool, **raw: Any) -> int:
     """Call TOOL and print the result as JSON. Give arguments as one JSON object, or as NAME=VALUE.
 
@@ -173,12 +175,12 @@ def _carry_out(gate: "Gate", asked: Call) -> int:
 
 @cli.command()
 @click.argument("which", default="", metavar="[CALL]")
-@click.option("--last", type=click.IntRange(1, 50), help="This many of the newest calls.")
+@click.option("--last", type=click.IntRange(1, 50), help="Undo this many of the newest calls.")
 @click.option(
-    "--since", metavar="TIME", help="Everything since this time, such as 2026-03-09T14:30."
+    "--since", metavar="TIME", help="Undo everything since this time, such as 2026-03-09T14:30."
 )
-@click.option("--client", metavar="NAME", help="Only calls of this client.")
-@click.option("--point", metavar="NAME", help="Everything after a restore point.")
+@click.option("--client", metavar="NAME", help="Undo only calls of this client.")
+@click.option("--point", metavar="NAME", help="Undo everything after this restore point.")
 @options(CALL_OPTIONS)
 def undo(
     which: str,
@@ -188,7 +190,7 @@ def undo(
     point: str | None,
     **raw: Any,
 ) -> int:
-    """Undo what a call changed (default: the last call); later changes stay.
+    """Undo what a call changed (default: the last call). Later changes stay.
 
     \b
     Examples:
@@ -273,7 +275,7 @@ def ask_terminal(question: Question) -> Verdict:
 @click.option(
     "--level",
     type=click.Choice(LEVELS, case_sensitive=False),
-    help="Only tools that can reach this level.",
+    help="Only tools whose calls can have this level.",
 )
 @TOOLS
 def list_tools(name: str, app: str | None, level: str | None, tools: tuple[Path, ...]) -> None:

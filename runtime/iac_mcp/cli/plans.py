@@ -21,7 +21,7 @@ from iac_runtime.tools.folders import tool_folders
 
 @click.group(context_settings=HELP)
 def plans() -> None:
-    """Show, run, add and remove saved plans: programs over the tools."""
+    """Show, run, add and remove saved plans (short programs that call tools)."""
 
 
 @plans.command("list")
@@ -45,7 +45,11 @@ def show(name: str, tools: tuple[Path, ...]) -> None:
 @plans.command()
 @click.argument("name")
 @ARGUMENTS
-@click.option("--rehearse", is_flag=True, help="Only rehearse the plan, and print its effects.")
+@click.option(
+    "--rehearse",
+    is_flag=True,
+    help="Only try the plan: change nothing, and print what it would do.",
+)
 @options(CALL_OPTIONS)
 @click.pass_context
 def run(
@@ -63,7 +67,7 @@ def run(
 @click.option("--pin", is_flag=True, help="List each plan as a tool.")
 @TOOLS
 def add(what: str, pin: bool, tools: tuple[Path, ...]) -> None:
-    """Check and save the plans in a Python file; WHAT is the file, or a saved plan."""
+    """Check and save plans. WHAT is a Python file with plans, or the name of a saved plan."""
     folders = tool_folders(tools)
     path = Path(what)
     file = path.suffix == ".py" or path.is_file()
@@ -75,7 +79,7 @@ def add(what: str, pin: bool, tools: tuple[Path, ...]) -> None:
         found = store.add(path)
     for row in found:
         changed = pin and store.pin(row)
-        click.echo(f"{row.name} is kept{', and listed as a tool' if changed else ''}.")
+        click.echo(f"{row.name} is saved{', and listed as a tool' if changed else ''}.")
 
 
 def _check(row: store.KeptPlan, catalogue: Catalogue) -> None:

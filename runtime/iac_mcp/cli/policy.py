@@ -42,7 +42,7 @@ def show(
     """Show the settings in force, and where each comes from."""
     permissions = open_permissions(Flags(read_only, rate_limit, blocklist, server), policy_file)
     path = policy_path(policy_file)
-    click.echo(f"file        {path}{'' if path.exists() else '  (not there: defaults hold)'}")
+    click.echo(f"file        {path}{'' if path.exists() else '  (missing: the defaults apply)'}")
     settings, found = permissions.settings, permissions.policy
     preset, usual = str(settings.preset.value), Limits()
     limits = (
@@ -125,12 +125,12 @@ def edit(policy_file: Path | None) -> int:
         parse_policy(after, path.name)
     except SetupError as error:
         raise SetupError(
-            f"{error} The policy is unchanged; your text is in {draft.path}."
+            f"{error} The policy is unchanged. Your text is saved in {draft.path}."
         ) from None
     # The file may be a link into a folder of settings, and stays one.
     replace(found, after.encode())
     draft.path.unlink()
-    click.echo(f"{path} takes effect at the next start.")
+    click.echo(f"{path} is saved. It takes effect when a server starts.")
     return 0
 
 

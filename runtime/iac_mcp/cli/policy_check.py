@@ -41,10 +41,12 @@ _OPTIONS: Final = (
         "--blocklist",
         multiple=True,
         metavar="ID,...",
-        help="Bundle ids of more apps that no tool may write to.",
+        help="Bundle ids of more apps that no tool may change.",
     ),
-    click.option("--rate-limit", type=float, metavar="N", help="Writes a second."),
-    click.option("--server", default="", metavar="NAME", help="Decide for this server."),
+    click.option("--rate-limit", type=float, metavar="N", help="How many writes a second may run."),
+    click.option(
+        "--server", default="", metavar="NAME", help="Decide as if this server ran the call."
+    ),
     click.option("--read-only", is_flag=True, help="Allow only reads."),
 )
 
@@ -60,7 +62,7 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("tool", required=False)
 @ARGUMENTS
 @TOOLS
-@click.option("--client", default="", help="Decide for this client.")
+@click.option("--client", default="", help="Decide as if this client made the call.")
 @click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
 @policy_options
 def check(
@@ -116,7 +118,11 @@ def _judged(
 
 
 def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
-    words = {"allow": "It would run.", "ask": "You would be asked.", "deny": "It would not run."}
+    words = {
+        "allow": "It would run.",
+        "ask": "It would require your approval.",
+        "deny": "It would not run.",
+    }
     yield words[decision.action]
     reach = "" if facts.level == decision.level else f" (its arguments alone: {facts.level})"
     yield f"level     {decision.level}{reach}"
@@ -126,7 +132,7 @@ def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
     if decision.offers_always:
         yield escaped(f"always    {decision.scope}")
     if decision.suggestion:
-        yield escaped(f"way out   {decision.suggestion}")
+        yield escaped(f"remedy    {decision.suggestion}")
     for key, value in facts.arguments.items():
         yield f"argument  {escaped(key)} = {shown(value)}"
     if facts.line:
@@ -150,7 +156,7 @@ def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
 @click.argument("tool")
 @ARGUMENTS
 @TOOLS
-@click.option("--client", default="", help="Decide for this client.")
+@click.option("--client", default="", help="Decide as if this client made the call.")
 @policy_options
 def explain(
     tool: str, arguments: dict[str, Any], tools: tuple[Path, ...], client: str, **gate: Any
@@ -159,7 +165,7 @@ def explain(
     options = _options(tools, gate)
     facts, decision = _judged(options, tool, arguments, client)
     for kind, row, fails in looked_at(facts, load_policy(options.policy), decision.level):
-        holds = f"does not hold: {fails}" if fails else "holds"
+        holds = f"does not match: {fails}" if fails else "matches"
         click.echo(escaped(f"{row.source} ({kind}) {holds}"))
     for line in _lines(facts, decision):
         click.echo(line)

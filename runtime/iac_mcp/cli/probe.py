@@ -48,13 +48,13 @@ APPS: Final = {
 }
 """The apps that events are sent to: bundle id -> name."""
 
-_COLLISION: Final = "If a command and a property have the same name, which wins?"
+_COLLISION: Final = "Which wins if a command and a property have the same name"
 _UNANSWERED: Final[Mapping[int, tuple[str, str]]] = {
     # What to ask is found in the tables of the apps that there are.
-    9: (_COLLISION, "No app with tools has both."),
+    9: (_COLLISION, "No app with tools has a command and a property of the same name."),
     10: (
-        "What is sent if a command's direct parameter is a record?",
-        "There is no harmless command for this on every Mac.",
+        "What is sent if a command's direct parameter is a record",
+        "No command that every Mac has can test this harmlessly.",
     ),
 }
 
@@ -198,10 +198,10 @@ def answers(
         for probe in asked:
             answer = {"id": probe.id, "row": row, "question": probe.question}
             if probe.scratch and not scratch:
-                reason = "This makes a document in TextEdit; it needs --textedit."
+                reason = "This test makes a document in TextEdit. To run it, use --textedit."
                 yield {**answer, "unmeasured": reason}
             elif probe.app in leave:
-                reason = f"{APPS[probe.app]} cannot be controlled without a prompt."
+                reason = f"macOS would ask whether {APPS[probe.app]} may be controlled."
                 yield {**answer, "unmeasured": reason}
             elif probe.app and not runs(probe.app):
                 yield {**answer, "unmeasured": f"{APPS[probe.app]} is not running."}
@@ -246,13 +246,13 @@ def _outcome(done: Completed, person: Person) -> dict[str, Any]:
 
 
 _WHOSE: Final = (
-    "Whose name stands in the prompt, and is control allowed? (macOS is asked, nobody else)"
+    "Which program the prompt of macOS names, and whether control is allowed (no prompt appears)"
 )
 
 
 @click.command(context_settings=HELP)
 @click.argument("rows", nargs=-1, type=click.IntRange(ROWS[0], ROWS[-1]), metavar="[ROW]...")
-@click.option("--simulate", is_flag=True, help="Ask the simulator, to see sample answers.")
+@click.option("--simulate", is_flag=True, help="Use simulated apps, to see sample answers.")
 @click.option(
     "--textedit",
     is_flag=True,
@@ -261,11 +261,11 @@ _WHOSE: Final = (
 )
 @OUTPUT
 def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | None) -> None:
-    """Answer the open questions about JXA on this Mac, or those in ROWS, as JSON.
+    """Answer the open questions about JXA (JavaScript for Automation) on this Mac, as JSON.
 
-    It only reads. If Finder and System Events are running, it sends them events, and macOS may
-    ask you to allow that. Your home folder and your name are replaced. Still, check the file
-    before you send it.
+    ROW is the number of a question in docs/mac.md. The command only reads. If Finder and System
+    Events are running, it sends them events, and macOS may ask you to allow that. Your home
+    folder and your name are replaced. Still, check the file before you send it.
     """
     if not simulate and sys.platform != "darwin":
         raise SetupError("This is not a Mac. Use --simulate to see sample answers.")

@@ -52,16 +52,20 @@ _ASK: Final[Mapping[str, str]] = {
 
 @click.command()
 @click.option(
-    "--client", "keys", multiple=True, type=NearestChoice(tuple(CLIENTS)), help="Only this client."
+    "--client",
+    "keys",
+    multiple=True,
+    type=NearestChoice(tuple(CLIENTS)),
+    help="Set up only this client.",
 )
-@click.option("--yes", is_flag=True, help="Use every client that is found, without questions.")
-@click.option("--json", "as_json", is_flag=True, help="Print the steps as JSON, without questions.")
+@click.option("--yes", is_flag=True, help="Use every client that is found, without asking.")
+@click.option("--json", "as_json", is_flag=True, help="Print the steps as JSON, without asking.")
 @NAME
 def setup(keys: tuple[str, ...], yes: bool, as_json: bool, name: str) -> int:
-    """Set up everything: tools, clients, a first start. You can repeat it at any time.
+    """Set up everything: build tools, start the server once, and add it to clients.
 
-    The server must start the way a client starts it before any file is changed. `iac-mcp
-    uninstall --all` removes everything.
+    You can repeat it at any time. It changes no file of a client before the server has started
+    the way a client starts it. `iac-mcp uninstall --all` removes everything.
     """
     chosen = [CLIENTS[key] for key in keys] or _choose(ask=not (yes or as_json))
     found: list[DoctorFinding] = []
@@ -138,7 +142,9 @@ def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
             yield problem(str(error), "iac-mcp doctor")._replace(check="start")
             return
         count = f"lists {tried.tools} tools and answers"
-        yield ok(f"The server starts the way a client starts it, {count}")._replace(check="start")
+        yield ok(f"The server starts the way a client starts it, and {count}")._replace(
+            check="start"
+        )
         for client in chosen:
             yield _written(client, launch, name)._replace(check="clients")
         if around.is_mac:
@@ -189,9 +195,11 @@ def _permitted(chosen: Sequence[Client], around: Surroundings) -> Iterator[Docto
             continue
         click.echo(f"macOS now asks whether {responsible_name()} may control {app.name}.", err=True)
         if permitted(app.id, asking=True) == "yes":
-            yield ok(f"{app.name} allows control")
+            yield ok(f"{app.name} can be controlled")
         else:
-            yield warning(f"{app.name} does not allow control.", f"iac-mcp doctor --app {app.key}")
+            yield warning(
+                f"macOS does not allow control of {app.name}.", f"iac-mcp doctor --app {app.key}"
+            )
 
 
 def _requests() -> list[str]:
@@ -242,5 +250,5 @@ def remove_all(*, yes: bool) -> int:
         with suppress(OSError):  # It is not empty, or was never there.
             folder.rmdir()
     kept = f" Your policy file stays: {config_file()}." if config_file().exists() else ""
-    click.echo(f"Removed.{kept} The package itself: pip uninstall iac-for-mac")
+    click.echo(f"Removed.{kept} To remove the package itself: pip uninstall iac-for-mac")
     return 0

@@ -69,7 +69,7 @@ def add(name: str, most: Level) -> str:
     """
     if not _NAME.match(name):
         raise SetupError(
-            f"{quoted(name)} is not a name for a client: use up to 40 of a-z, 0-9, '.', '_', '-'."
+            f"{quoted(name)} cannot name a client. Use up to 40 of a-z, 0-9, '.', '_', '-'."
         )
     token = f"{_PREFIX}{secrets.token_urlsafe(32)}"
     made = time.strftime("%Y-%m-%d %H:%M:%S")

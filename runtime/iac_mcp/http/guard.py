@@ -59,7 +59,7 @@ class Entrance:
             refused = await self._check.validate_request(Request(scope))
             if refused is None and self._behind_proxy and scope["scheme"] != "https":
                 # The scheme is what the proxy says, where it is one that is believed.
-                refused = PlainTextResponse("This must come by the proxy, over TLS.", 403)
+                refused = PlainTextResponse("Send this request to the proxy, over TLS.", 403)
             if refused is not None:
                 await refused(scope, receive, send)
                 return

@@ -172,7 +172,7 @@ class _Keys:
             self._keys, self._had = found, time.monotonic()
         except (httpx2.HTTPError, ValueError, TypeError, KeyError, AttributeError) as error:
             # The keys that are known stay good meanwhile.
-            _log.warning("the keys of %s cannot be had: %s", self._issuer.issuer, error)
+            _log.warning("the keys of %s cannot be fetched: %s", self._issuer.issuer, error)
 
 
 class _Introspection:
@@ -201,7 +201,7 @@ class _Introspection:
             answer.raise_for_status()
             claims = answer.json() if len(answer.content) <= _LARGEST else {}
         except (httpx2.HTTPError, ValueError) as error:
-            _log.warning("%s cannot be asked: %s", self._issuer.introspection, error)
+            _log.warning("%s cannot be reached: %s", self._issuer.introspection, error)
             return None
         if not isinstance(claims, dict) or claims.get("active") is not True:
             return None

@@ -122,7 +122,9 @@ def start(raw: Mapping[str, Any]) -> int:
         listener.listen(1024)
         sys.stderr.write(f"iac-mcp: serving at {settings.url}\n")
         if settings.issuer is None and not clients():
-            sys.stderr.write("iac-mcp: no client has a token yet: iac-mcp clients add NAME\n")
+            sys.stderr.write(
+                "iac-mcp: no client has a token yet; add one with: iac-mcp clients add NAME\n"
+            )
         # INT and TERM end it alike, and what is open is closed.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
@@ -166,19 +168,21 @@ def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> Htt
     local = ip_address(host).is_loopback and not raw.get("behind_proxy")
     cert, key = raw.get("cert") or "", raw.get("key") or ""
     if bool(cert) != bool(key):
-        raise SetupError("--cert and --key go together.")
+        raise SetupError("Give both --cert and --key.")
     if cert and raw.get("behind_proxy"):
-        raise SetupError("TLS is done here (--cert, --key) or by the proxy (--behind-proxy).")
+        raise SetupError(
+            "Give --cert and --key, or --behind-proxy: this server handles TLS, or the proxy does."
+        )
     if cert:
         _check_tls(cert, key)
     if not local and not (cert or raw.get("behind_proxy")):
         raise SetupError(
-            f"{host} is reached from elsewhere, so it needs TLS: --cert and --key, or"
-            " --behind-proxy. Without --host it serves this machine alone."
+            f"Other machines can reach {host}, so it needs TLS: --cert and --key, or"
+            " --behind-proxy. Without --host, only this machine can reach the server."
         )
     if not local and not (said.get("url") and said.get("issuer")):
         raise SetupError(
-            "Clients from elsewhere need tokens of an issuer (OAuth): set url, issuer and jwks"
+            "Clients on other machines need tokens of an OAuth issuer: set url, issuer and jwks"
             " under [http] in policy.toml."
         )
     proxies = tuple(said.get("proxies", ("127.0.0.1", "::1"))) if raw.get("behind_proxy") else ()

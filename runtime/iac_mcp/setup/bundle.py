@@ -120,7 +120,7 @@ def requirements() -> list[str]:
             needs = found.dist.requires or []
             return sorted(filter(None, map(_needed, needs)))
     raise SetupError(
-        f"IAC is not installed in {sys.executable}, so the needs of a bundle are unknown."
+        f"IAC is not installed in {sys.executable}, so the dependencies of a bundle are unknown."
     )
 
 

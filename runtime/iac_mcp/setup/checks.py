@@ -78,7 +78,7 @@ def sdk(_around: Surroundings) -> Iterator[DoctorFinding]:
     if parts[:1] == oldest[:1] and parts >= oldest:
         yield ok(f"mcp {version}")
     else:
-        says = f"mcp {version} is not one that this server was made for (2.3 or newer, below 3)."
+        says = f"mcp {version} does not fit this server, which needs 2.3 or newer, below 3."
         yield problem(says, mend)
 
 
@@ -132,7 +132,7 @@ def policy(around: Surroundings) -> Iterator[DoctorFinding]:
     except SetupError as error:
         yield problem(str(error), "iac-mcp policy edit")
         return
-    where = str(path) if path.exists() else "no file, so defaults hold"
+    where = str(path) if path.exists() else "no file, so the defaults apply"
     reads = ", read-only" if settings.read_only.value else ""
     yield ok(f"preset {settings.preset.value}{reads} ({where})")
     with suppress(SetupError):  # `tools` has said so.
@@ -152,7 +152,7 @@ def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
         yield warning(row.says, row.lift)
     for client, times in without.items():
         who = escaped(client) or "a program without a name"
-        yield ok(f"{times} of {MOST} questions of {who} had no yes: at {MOST} it waits")
+        yield ok(f"{who} got no approval for {times} prompts; after {MOST} it is paused")
     if not found and not without:
         yield ok("every client can show approval prompts")
 
@@ -166,7 +166,7 @@ def scripts(_around: Surroundings) -> Iterator[DoctorFinding]:
     """Look whether the user's own scripts can be read."""
     found, faults = own_scripts()
     for says in faults:
-        yield warning(says, "Correct it; docs/applescript.md has the form.")
+        yield warning(says, "Correct it; docs/applescript.md describes the format.")
     if not faults:
         yield ok(f"own scripts: {len(found)}")
 
@@ -179,7 +179,7 @@ def search(_around: Surroundings) -> Iterator[DoctorFinding]:
             base.execute("CREATE VIRTUAL TABLE words USING fts5(word, tokenize='trigram')")
         except sqlite3.Error:
             mend = "Use a Python whose SQLite is 3.34 or newer and has FTS5: python.org's has."
-            yield problem(f"{version} has no full-text search by trigrams.", mend)
+            yield problem(f"{version} has no full-text search (FTS5 with trigrams).", mend)
             return
     yield ok(f"{version} with full-text search")
 
@@ -192,7 +192,7 @@ def osascript(around: Surroundings) -> Iterator[DoctorFinding]:
         yield ok(f"{found.osascript}{where}")
     elif around.is_mac:
         yield problem(
-            "There is no osascript on the PATH.",
+            "osascript is not in any folder of PATH.",
             "Unset IAC_OSASCRIPT, or put /usr/bin on the PATH.",
         )
     else:
@@ -252,15 +252,15 @@ def _judged(app: AppRow, state: AppState) -> DoctorFinding:
         return problem(f"macOS does not allow control of {app.name}.", mend)
     if state.scriptable == "no":
         says = f"The dictionary of {app.name} could not be loaded."
-        return problem(says, f"Open {app.name} once by hand.")
+        return problem(says, f"Open {app.name} once yourself.")
     if state.permitted == "yes":
-        return ok(f"{app.name} allows control")
+        return ok(f"{app.name} can be controlled")
     if state.permitted == "would ask":
-        says = f"{app.name}: macOS asks you at the first call"
+        says = f"{app.name}: macOS asks for permission at the first call"
         return ok(says)
     if state.reason:
         return warning(f"{app.name}: {state.reason}", "iac-mcp doctor")
-    return ok(f"{app.name} answers; only macOS knows the permission")
+    return ok(f"{app.name} answers; the permission is unknown")
 
 
 def accessibility(around: Surroundings) -> Iterator[DoctorFinding]:
@@ -304,7 +304,9 @@ def servers(_around: Surroundings) -> Iterator[DoctorFinding]:
     running = [server for server in every if server.home in ("", here)]
     for server in running:
         if server.orphan:
-            says = f"Server {server.pid} still runs, but the program that started it has ended."
+            says = (
+                f"Server {server.pid} is still running, but the program that started it has ended."
+            )
             yield warning(says, f"kill {server.pid}")
     try:
         older = [row for row in told() if row.version != VERSION]
@@ -351,5 +353,5 @@ def examined(around: Surroundings) -> Iterator[DoctorFinding]:
             for finding in look(around):
                 yield finding._replace(check=name)
         except Exception as error:
-            says = f"This could not be looked at: {type(error).__name__}: {error}"
+            says = f"This check failed: {type(error).__name__}: {error}"
             yield problem(says, "Report this line.")._replace(check=name)

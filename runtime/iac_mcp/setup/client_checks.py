@@ -76,12 +76,12 @@ def _startable(entry: Mapping[str, Any]) -> tuple[State, str]:
     command = entry.get("command")
     path = Path(command if isinstance(command, str) else "")
     if not path.is_absolute():
-        missing = f': it starts "{path}", which an app does not find; a path is needed.'
+        missing = f': it starts "{path}", which an app cannot find; give the full path.'
         return "problem", missing
     if not path.is_file() or not os.access(path, os.X_OK):
-        return "problem", f": {path} is not there or cannot be started."
+        return "problem", f": {path} does not exist or cannot be started."
     if is_former(entry):
-        return "problem", ": it starts the server where an earlier version had it."
+        return "problem", ": it starts the server from the place that an earlier version used."
     if _SHIMS in path.parts:
         return "warning", f": {path} is a shim, which starts slowly and may start another Python."
     if path.name.startswith("python"):

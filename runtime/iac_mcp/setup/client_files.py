@@ -283,7 +283,7 @@ def merged(
         others = {key: value for key, value in before.items() if key != name}
         now = servers_of(after, root, form)
         if {key: now[key] for key in others} != others or _comments(after) != _comments(text):
-            raise NotJsonError("there is a comment in the place for the server")
+            raise NotJsonError("there is a comment where the server's entry belongs")
     return after
 
 

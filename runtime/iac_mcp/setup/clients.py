@@ -206,7 +206,7 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
             return "absent"
         if not is_ours(old):
             raise NotMergedError(
-                f'{path}: the server called "{name}" is a different server; it stays.'
+                f'{path}: the server called "{name}" does not belong to IAC, so it stays.'
             )
         backup = find(_backup_of(found.path))
         earlier = None

@@ -180,7 +180,7 @@ def judged(found: Signature) -> tuple[Literal["ok", "warning", "problem"], str]:
     if found.by == "a developer":
         return "ok", "It is signed, so your permissions last."
     made = "unsigned" if found.by == "nobody" else "signed on this machine only"
-    return "warning", f"It is {made}: after an update of it macOS asks you again."
+    return "warning", f"It is {made}: macOS asks you again after each update of it."
 
 
 def better(

@@ -70,7 +70,7 @@ def install(plist: bytes, run: Runner = run_process, system: str = sys.platform)
     done = _launchctl(run, "bootstrap", _domain(), str(path))
     if done.status:
         said = done.stderr.decode(errors="replace").strip()
-        raise SetupError(f"launchd does not start it: {said or f'status {done.status}'}.")
+        raise SetupError(f"launchd did not start the service: {said or f'status {done.status}'}.")
     return path
 
 
@@ -94,14 +94,14 @@ def status(run: Runner = run_process, system: str = sys.platform) -> str:
         return "The service is not installed; install it with: iac-mcp service install"
     done = _launchctl(run, "print", _target())
     if done.status:
-        return "The service is installed and not loaded; load it with: iac-mcp service install"
+        return "The service is installed but not loaded; load it with: iac-mcp service install"
     lines = done.stdout.decode(errors="replace").splitlines()
     rows = (line.strip().partition(" = ") for line in lines)
     said = {key: value for key, _, value in rows if value}
     if "pid" in said:
         return f"The service is running, pid {said['pid']}."
     ended = said.get("last exit code", "unknown")
-    return f"The service is loaded and not running; it ended with {ended}."
+    return f"The service is loaded but not running; it ended with {ended}."
 
 
 def agent_path() -> Path:
@@ -112,8 +112,8 @@ def agent_path() -> Path:
 def _check(system: str) -> None:
     if system != "darwin":
         raise SetupError(
-            "launchd is a Mac's; here, start the server with: iac-mcp serve --http"
-            " (iac-mcp service install --print shows the agent)."
+            "A service needs a Mac (launchd). Here, start the server with: iac-mcp serve --http"
+            " (iac-mcp service install --print shows the agent's file)."
         )
 
 

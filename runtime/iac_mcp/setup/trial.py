@@ -45,7 +45,7 @@ def try_launch(launch: Launch, tool: str = "", run: Runner = run_process) -> Tri
     failed = answers.get("2", {}).get("error")
     if "2" not in answers or failed:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        why = f"It did not answer in {_SECONDS:.0f} s." if done.timed_out else "It said nothing."
+        why = f"It did not answer in {_SECONDS:.0f} s." if done.timed_out else "It printed nothing."
         why = str(failed["message"]) if failed else said[-1] if said else why
         shown = " ".join([launch.command, *launch.args])
         raise SetupError(

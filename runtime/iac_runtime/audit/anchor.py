@@ -87,7 +87,7 @@ def to_command(command: Sequence[str], line: str) -> None:
     Raises:
         SetupError: It cannot be started, does not end, or ends with another status than 0.
     """
-    failed = f"The anchor was not kept: {escaped(command[0])}"
+    failed = f"The anchor was not stored: {escaped(command[0])}"
     try:
         done = subprocess.run(
             command,
@@ -124,7 +124,9 @@ def read(path: Path) -> tuple[dict[int, Anchor], int]:
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     if not anchors:
-        raise SetupError(f"{path} has no anchor; iac-mcp audit anchor --file PATH writes one.")
+        raise SetupError(
+            f"{path} has no anchor. To write one, run: iac-mcp audit anchor --file PATH"
+        )
     return anchors, others
 
 
@@ -148,8 +150,8 @@ def judge(anchor: Anchor, check: ChainCheck) -> str:
         return f"the audit log was rolled back: it ends at row {check.last}"
     if dropped:
         return (
-            f"the audit log was rolled back and continued before row {drop.seq} dropped this part:"
-            " that drop does not know the anchor"
+            f"the audit log was rolled back and continued; row {drop.seq} then dropped this"
+            " part, with no record of this anchor"
         )
     if found is None:
         return "the row is missing"

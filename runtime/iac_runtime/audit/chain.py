@@ -122,7 +122,7 @@ def verify(
             if seq != 1:
                 before = dropped.get(seq - 1)
                 if before is None:
-                    faults.append(f"{_rows(1, seq - 1)} missing, and no row says so")
+                    faults.append(f"{_rows(1, seq - 1)} missing, and no row records a drop")
         elif seq != last + 1:
             faults.append(f"{_rows(last + 1, seq - 1)} missing")
             before = None
@@ -162,6 +162,8 @@ class AuditError(ToolError):
     """
 
     def __init__(self, why: str, way: str) -> None:
-        message = f"The audit log cannot be written ({why}); until then, no tool changes anything."
+        message = (
+            f"The audit log cannot be written ({why}). Until it can be, no tool changes anything."
+        )
         super().__init__("UNAVAILABLE", message, way, retryable=True)
         self.why = why

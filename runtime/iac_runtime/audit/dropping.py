@@ -105,8 +105,8 @@ def _say(
         found = verify(links(connection), {old.through: old.hash}, last_place(connection))
         if not found.holds:
             raise SetupError(
-                f"The chain is broken ({found.faults[0]}), so nothing was dropped;"
-                f" keep {folder / FILE} and move it away to begin a new one."
+                f"The chain is broken ({found.faults[0]}), so nothing was dropped. To begin a new"
+                f" log, move {folder / FILE} to a safe place."
             )
     connection.execute("COMMIT")
     if body is None:

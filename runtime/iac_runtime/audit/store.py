@@ -237,7 +237,9 @@ class AuditStore:
         waiting, most = self._last - told[0], told[1]
         if waiting > most:
             why = f"{waiting} rows wait for the team's database"
-            raise AuditError(why, "Bring the database back; iac-fleet forward then sends them.")
+            raise AuditError(
+                why, "Make the database reachable again; iac-fleet forward then sends them."
+            )
 
     def index(self, *, idle: bool) -> bool:
         """Bring the index forward by a batch, if it is worth it; return whether more may wait.

@@ -14,7 +14,7 @@ from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APP_ERROR, APP_GONE, APPLE_ERRORS, UNLOADED, AppleError
 from iac_runtime.execution.process import Completed
 
-OUTCOME_UNKNOWN: Final = "It is unknown whether it happened: check before you try again."
+OUTCOME_UNKNOWN: Final = "It is unknown whether the change happened. Check before you try again."
 
 _NOT_RUNNING: Final = "not-running"
 """The kind of the harness's answer for an app that may not be started for a read."""
@@ -194,7 +194,7 @@ def answer_of(reply: ExchangeReply, call: SentCall) -> AppAnswer:
 
 def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
     if answer.get("kind") == _NOT_RUNNING:
-        message = f"{call.app} is not running, and a read does not start it."
+        message = f"{call.app} is not running, and a call that only reads does not start it."
         return call.error("APP_NOT_RUNNING", message, APPLE_ERRORS[-600].suggestion, retryable=True)
     if answer.get("kind") == _STALE:
         message = "An object of the call has changed since it was approved; nothing was sent."
@@ -203,7 +203,9 @@ def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
         )
     if answer.get("kind") == _CHANGED:
         message = f"The list changed while IAC read it from {call.app}."
-        return call.error("LIST_CHANGED", message, "Call again, or ask for less.", retryable=True)
+        return call.error(
+            "LIST_CHANGED", message, "Call again, or ask for fewer items.", retryable=True
+        )
     number = answer.get("number")
     return describe(
         number if isinstance(number, int) else None,
@@ -242,7 +244,7 @@ def _lost_call(reply: ExchangeReply, call: SentCall) -> ToolError:
         if done.status == 1 and not original and not done.stdout.strip():
             # On some hosts this is a denied permission.
             denied = f"most likely permission to control {call.app} was denied"
-            return _taken_for(-1743, f"osascript ended without a word; {denied}.", call)
+            return _taken_for(-1743, f"osascript ended without a message; {denied}.", call)
         how = "was ended by signal" if done.status < 0 else "ended with status"
         message = f"osascript {how} {abs(done.status)} and gave no answer to {call.command}."
         suggestion = "Call again. If it fails again, the app may not accept these values."
@@ -254,8 +256,8 @@ def _lost_call(reply: ExchangeReply, call: SentCall) -> ToolError:
         kind, message = "USER_CANCELLED", "The call was cancelled."
         suggestion = "Call again if you still need it."
     else:
-        message = f"osascript gave no answer to {call.command} that can be read."
-        suggestion = "Call again. If it fails again, ask for less at once."
+        message = f"osascript gave no readable answer to {call.command}."
+        suggestion = "Call again. If it fails again, ask for fewer items."
     suggestion = OUTCOME_UNKNOWN if call.writes else suggestion
     return call.error(kind, message, suggestion, retryable=retryable, original=original)
 

@@ -134,7 +134,7 @@ class Executor:
             and event.direct >= seconds
         ):
             raise InvalidParameterError(
-                f"A call ends after {seconds:g} seconds, and this one would wait for"
+                f"A call can take at most {seconds:g} seconds, and this one would wait for"
                 f" {event.direct:g}.",
                 "Wait in several shorter calls.",
             )
@@ -357,5 +357,5 @@ def _no_turn(error: NoTurnError, call: SentCall, *, cancelled: bool) -> ToolErro
         if error.full
         else f"{call.app} was busy with other calls for {call.timeout:g} seconds."
     )
-    way = "Nothing was sent. Call again when some of them have finished."
+    way = "Nothing was sent. Call again when other calls have finished."
     return call.error("BUSY", message, way, retryable=True)

@@ -37,18 +37,19 @@ _TYPES: Final[Mapping[ShortcutState, ErrorType]] = {
     "failed": "EXECUTION_ERROR",
     "no program": "UNAVAILABLE",
 }
-_INSTALL: Final = "Ask the person to run: iac-mcp intents install {}"
+_INSTALL: Final = "Ask the user to run: iac-mcp intents install {}"
 _WAYS: Final[Mapping[ShortcutState, str]] = {
     "absent": _INSTALL,
     "replaced": _INSTALL,
     "waits": (
-        "Ask the person to look at the screen of the Mac: macOS asks there before a first run. The"
-        " Mac must be awake, and an app that is starting takes up to 12 seconds."
+        "Ask the user to look at the Mac's screen: macOS asks for permission there before the"
+        " first run. The Mac must be awake, and an app can take 12 seconds to start."
     ),
-    "locked": "Ask the person to unlock the Mac and to look at what macOS asks there.",
-    "silent": "Look whether it was done before you call again: a question may have been dismissed.",
-    "failed": "Look whether it was done before you call again.",
-    "no program": "App Intents run on a Mac with macOS 12 or later.",
+    "locked": "Ask the user to unlock the Mac and to answer what macOS asks there.",
+    "silent": "Check whether it was done before you call again. The user may have dismissed a"
+    " prompt.",
+    "failed": "Check whether it was done before you call again.",
+    "no program": "App Intents need a Mac with macOS 12 or later.",
 }
 _LISTED: Final = re.compile(r"(.*) \(([0-9A-Fa-f-]{36})\)")
 _ANSWER: Final = 4 * 1024 * 1024
@@ -114,7 +115,7 @@ def run_shortcut(
             if done.cancelled:
                 raise ToolError("USER_CANCELLED", "The call was cancelled.", command=tool)
             if done.timed_out:
-                said = f"The shortcut did not end within {seconds:g} seconds, and was ended."
+                said = f"The shortcut did not end within {seconds:g} seconds, so IAC stopped it."
                 raise ShortcutError("locked" if _is_locked(run) else "waits", said, tool)
             if done.status:
                 raise _failed(run, uuid, tool, done)
@@ -148,9 +149,9 @@ def _failed(run: RunInTurns, uuid: str, tool: str, done: Completed) -> ShortcutE
         return ShortcutError("failed", said, tool, _words(done))
     title = title_of(tool)
     if title in known.values():
-        said = f"The shortcut {quoted(title)} was added again, and is another one now."
+        said = f"The shortcut {quoted(title)} was replaced by another one of the same name."
         return ShortcutError("replaced", said, tool)
-    return ShortcutError("absent", f"The shortcut {quoted(title)} is not there any more.", tool)
+    return ShortcutError("absent", f"The shortcut {quoted(title)} no longer exists.", tool)
 
 
 def _words(done: Completed) -> str:

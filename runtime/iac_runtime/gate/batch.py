@@ -47,7 +47,7 @@ class BatchError(ToolError):
         rest = f"; {_calls(failed + 1, count)} not sent" if failed < count else ""
         super().__init__(
             TOLD_AS.get(error.type, error.type),
-            f"Call {failed} of {count} failed: {error.message} Before it {done}{rest}.",
+            f"Call {failed} of {count} failed: {error.message} Before that, {done}{rest}.",
             error.suggestion,
             app=error.app,
             command=error.command,
@@ -112,7 +112,7 @@ def plan_all(
         try:
             plans.append(plan(arguments))
         except ToolError as error:
-            error.message = f"Call {at} of {len(calls)}: {error.message} None was sent."
+            error.message = f"Call {at} of {len(calls)}: {error.message} No call was sent."
             raise
     return plan_several(plans, looks)
 
@@ -170,7 +170,7 @@ def check_room(facts: CallFacts, decision: Decision, limiter: Limiter | None) ->
     if limiter is not None and decision.level == "DANGEROUS" and count > limiter.room:
         raise InvalidParameterError(
             f"These {len(facts.parts)} calls are DANGEROUS and have {count} effects;"
-            f" at most {limiter.room} run at once.",
+            f" at most {limiter.room} effects may happen at once.",
             "Send fewer calls at once.",
         )
 
@@ -180,7 +180,10 @@ def of_plan(plan: Plan, part: Plan, at: int, decision: Decision) -> tuple[Plan, 
     story = plan.facts.story
     # Each call is a story of its own, found by that of the question.
     own = story._replace(id=f"{story.id}.{at}") if story.id else story
-    told = (*decision.reasons, f"Call {at} of {len(plan.parts)} that were approved together.")
+    told = (
+        *decision.reasons,
+        f"This is call {at} of {len(plan.parts)} that were approved together.",
+    )
     return replace(part, facts=replace(part.facts, story=own)), replace(decision, reasons=told)
 
 

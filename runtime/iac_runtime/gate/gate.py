@@ -339,9 +339,11 @@ class Gate:
                 self.permissions.taint.add(found.outcome.read)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
-            found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"
+            found.value["rate_limit_warning"] = (
+                f"waited {delay:.1f} seconds, because calls come too fast"
+            )
         elif delay >= 0.05:
-            notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
+            notes.append(f"waited {delay:.1f} seconds, because calls come too fast")
         if self._audit is not None and self._audit.warning:
             notes.append(self._audit.warning)
         return done(plan, found._replace(notes=tuple(notes)), decision)

@@ -33,7 +33,7 @@ from iac_runtime.tools.tables import Operation
 _WORDS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _BEGUN: Final = ("EXECUTION_ERROR", "TIMEOUT", "UNKNOWN", "USER_CANCELLED")
 """Failures after which the action may have been done."""
-_UNSEEN: Final = Outcome("unknown", says="the shortcut ended; what it did was not read back")
+_UNSEEN: Final = Outcome("unknown", says="the shortcut ended; IAC did not check what it did")
 
 
 def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -96,8 +96,10 @@ def _shortcut(operation: Operation, context: ToolContext) -> InstalledShortcut:
     app = catalogue.find(operation.name).app
     if read_wrappers(app.folder, app.key)[0] != found.digest:
         error = DeclaredToolError(operation.name)
-        error.message = f"{quoted(operation.name)} changed after its shortcut was installed."
-        error.suggestion = f"Ask the person to run: iac-mcp intents install {operation.name}"
+        error.message = (
+            f"The App Intent {quoted(operation.name)} changed after its shortcut was installed."
+        )
+        error.suggestion = f"Ask the user to run: iac-mcp intents install {operation.name}"
         raise error
     return found
 
@@ -127,7 +129,7 @@ def _request(
     for key in given:
         if spec.params[key].code not in found.takes:
             raise InvalidParameterError(
-                f"The shortcut of {operation.name} does not pass {quoted(key)} on.",
+                f"The shortcut of the tool {operation.name} does not accept {quoted(key)}.",
                 "Leave it out.",
             )
     event = compose(operation, given, home)

@@ -166,8 +166,8 @@ class Limiter:
                     write_whole(path, json.dumps({"dangerous": times}))
         except OSError as error:
             raise SetupError(
-                f"{path} cannot be stored ({error.strerror}), so no DANGEROUS call"
-                " runs; check the disk and the folder."
+                f"{path} cannot be written ({error.strerror}), so no DANGEROUS call runs. Check"
+                " the disk and the folder."
             ) from error
 
 

@@ -181,7 +181,7 @@ def _hint(error: ToolError, operation: Operation, arguments: Mapping[str, Any]) 
         found = operation.tables.classes.get(row.type)
         if found is not None and contains((APPLICATION,), row.type, operation.tables):
             example = f"{found.plural}[{text_literal(given)}]"
-            error.suggestion = f"To name a {row.type} of that name, write {example}."
+            error.suggestion = f"To refer to the {row.type} with that name, write {example}."
             if isinstance(error, InvalidParameterError):
                 error.near, error.give = [], {key: example}
 
@@ -202,10 +202,10 @@ def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
     error.message = (
         f"{tool.tables.app.name} has no {names} (any more)."
         if len(picked) == 1
-        else f"{tool.tables.app.name} does not have one of {names}."
+        else f"{tool.tables.app.name} does not have all of these: {names}."
     )
     error.suggestion = "It may have been deleted, renamed or moved. " + (
-        f"Look again with {' or '.join(map(str, lists))}." if lists else "Look again for it."
+        f"List them again with {' or '.join(map(str, lists))}." if lists else "Look for it again."
     )
     if lists:
         error.mend(lambda: lists[0])

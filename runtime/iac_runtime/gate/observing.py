@@ -60,15 +60,19 @@ class Instruments:
         self.tracer = trace.get_tracer("iac", VERSION)
         meter = metrics.get_meter("iac", VERSION)
         self.calls = meter.create_histogram(
-            "mcp.server.operation.duration", "s", "Seconds of a call, its wait included."
+            "mcp.server.operation.duration", "s", "How many seconds a call took, including waiting."
         )
         self.apps = meter.create_histogram(
-            "iac.app.duration", "s", "Seconds until an app answered, its turn included."
+            "iac.app.duration",
+            "s",
+            "How many seconds passed until an app answered, including waiting for its turn.",
         )
-        self.decisions = meter.create_counter("iac.decisions", "{call}", "Calls by decision.")
+        self.decisions = meter.create_counter(
+            "iac.decisions", "{call}", "How many calls were made, by decision."
+        )
         self.questions = meter.create_counter("iac.questions", "{question}", "Approval prompts.")
         self.queue = meter.create_up_down_counter(
-            "iac.queue", "{request}", "Requests to apps that wait or run."
+            "iac.queue", "{request}", "How many requests to apps are waiting or running."
         )
 
     @contextmanager

@@ -168,9 +168,8 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
     policy, state = raw.get("policy"), raw.get("simulate")
     if state and Path(state).suffix not in (".json", ".toml") and not Path(state).exists():
         raise SetupError(
-            f"--simulate read {state} as its state file, which does not exist; name a .json"
-            f" file, or"
-            " give --simulate last."
+            f"--simulate took {state} for the name of its state file, which does not exist. Name"
+            " a .json file, or put --simulate last."
         )
     timeout = _number("--timeout", raw.get("timeout"))
     return GateOptions(
@@ -205,7 +204,7 @@ def open_gate(options: GateOptions) -> Gate:
     """
     level = _level(options.allow)
     if not (math.isfinite(options.timeout) and options.timeout > 0):
-        raise SetupError(f"--timeout must be seconds above 0, not {options.timeout:g}.")
+        raise SetupError(f"--timeout must be a number of seconds above 0, not {options.timeout:g}.")
     catalogue = Catalogue(tool_folders(options.tools))
     launch = [_bundle_id(catalogue, app) for app in options.launch]
     home = None if options.simulate is None else HOME
@@ -301,5 +300,5 @@ def _bundle_id(catalogue: Catalogue, name: str) -> str:
     found = catalogue.find_app(name)
     if found is None:
         near = near_text(name, sorted(catalogue.apps))
-        raise SetupError(f"--launch: there are no tools of {quoted(name)}. {near}".strip())
+        raise SetupError(f"--launch: there are no tools for {quoted(name)}. {near}".strip())
     return found.id

@@ -54,9 +54,9 @@ _TELLING: Final = ("name", "title", "subject", "summary", "URL", "sender", "date
 
 _PLAIN: Final = ("text", "rich text", "date", "integer", "number", "real")
 
-_NOT_RUNNING: Final = "could not be looked at, for the app is not running"
+_NOT_RUNNING: Final = "could not be read, because the app is not running"
 _NOT_READ: Final = "could not be looked at"
-_NOT_ALLOWED: Final = "was not looked at, for reading it needs an approval of its own"
+_NOT_ALLOWED: Final = "was not read, because reading it needs an approval of its own"
 
 
 class Target(NamedTuple):

@@ -95,7 +95,7 @@ def asked_raw(call: Call, tool: Tool) -> Call:
         if not number or not 0 < seconds <= MOST_SECONDS:
             raise InvalidParameterError(
                 f"timeout: {quoted(str(seconds))} is not a valid time for a call.",
-                f"Give seconds above 0, at most {MOST_SECONDS}.",
+                f"Give a number of seconds above 0, at most {MOST_SECONDS}.",
             )
         call = call._replace(timeout=float(seconds))
         given = {key: value for key, value in given.items() if key != "timeout"}
@@ -257,7 +257,7 @@ def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
 
     Where no tool for higher ones is `listed`, what may run is called by its own name.
     """
-    way = f"Call it with {DOORS[decision.level]}, the same name and arguments."
+    way = f"Call {DOORS[decision.level]} instead, with the same name and arguments."
     given = plan.facts.given or plan.facts.arguments
     call = NextCall(plan.tool.name, given)
     if listed:
@@ -268,7 +268,7 @@ def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
         plan.facts.app[1],
         decision.level,
         " ".join((f"This call is {decision.level}.", *decision.reasons)),
-        way if listed else f"Call {plan.tool.name} itself, with the same arguments.",
+        way if listed else f"Call the tool {plan.tool.name} directly, with the same arguments.",
         plan.facts.line,
         source="the tool that was used",
         next=call,

@@ -205,8 +205,8 @@ def load(ident: str, holder: str = "") -> KeptResult:
 def _gone(ident: str) -> ToolError:
     return ToolError(
         "NOT_FOUND",
-        f"No result {quoted(ident)} exists, or it has expired.",
-        "Call the tool that returned it again.",
+        f"There is no result {quoted(ident)}, or it has expired.",
+        "Call the original tool again.",
     )
 
 

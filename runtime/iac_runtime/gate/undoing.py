@@ -60,13 +60,13 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
     seen: set[str] = set()
     for row in rows:
         if not row.undoable:
-            why = "it was taken back already" if row.undone else row.inverse.says
+            why = "it was undone already" if row.undone else row.inverse.says
             if len(rows) == 1:
                 raise _cannot(row, why)
             passed.append(f"call {row.id} ({row.about}): {why}")
             if point:
                 left = [str(one.id) for one in rows[rows.index(row) + 1 :]]
-                passed += [f"not taken back for it: calls {', '.join(left)}"] if left else []
+                passed += [f"not undone for this reason: calls {', '.join(left)}"] if left else []
                 break
             continue
         for step in row.inverse.steps:
@@ -78,11 +78,11 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
         raise ToolError(
             "NOT_SUPPORTED",
             f"None of this can be undone: {why}.",
-            "history shows which calls can be.",
+            "history shows which calls can be undone.",
         )
     if len(plans) > TOGETHER:
-        says = f"That is {len(plans)} calls at once; at most {TOGETHER} can be undone together."
-        raise InvalidParameterError(says, "Give a smaller number for last, or one call's number.")
+        says = f"This would undo {len(plans)} calls; at most {TOGETHER} can be undone together."
+        raise InvalidParameterError(says, "Give a smaller `last`, or the number of one call.")
     if len(plans) == 1:
         return replace(plans[0], notes=tuple(passed))
     return replace(plan_several(plans, context.kept(Looks)), tool=tool, notes=tuple(passed))
@@ -188,8 +188,9 @@ def _part(
         if (now := _otherwise(step.left, answers, held[1], operation.tables)) is not None:
             raise ToolError(
                 "STALE",
-                f"Call {row.id} was not undone: {now}, so it was changed since. Nothing was sent.",
-                "Look at the object; IAC left it unchanged.",
+                f"Call {row.id} was not undone, because something has changed since: {now}."
+                " Nothing was sent.",
+                "Read the object; IAC left it unchanged.",
                 app=operation.tables.app.name,
             )
 
@@ -217,7 +218,7 @@ def _tool(name: str, context: ToolContext) -> Tool:
     row = context.catalogue.tools.get(name) if context.catalogue is not None else None
     if context.catalogue is None or row is None:
         raise ToolError(
-            "NOT_SUPPORTED", f"There is no tool {quoted(name)} any more.", "Build the app's tools."
+            "NOT_SUPPORTED", f"The tool {quoted(name)} no longer exists.", "Build the app's tools."
         )
     return context.catalogue.tool(row)
 
@@ -265,17 +266,17 @@ def _otherwise(
         if now.get("ok") and now.get("value") == then["value"]:
             continue
         if not now.get("ok"):
-            return f"{name} is not there any more" if is_gone(now) else f"{name} cannot be read"
+            return f"{name} no longer exists" if is_gone(now) else f"{name} cannot be read"
         row, old = record_of(now), dict(left.values)
         if row is None and not left.counts:
-            return f"{name} is not the only one that is like it"
+            return f"several objects are like {name}"
         if row is None:
             term = left.counts[at - bool(left.values)][0]
-            return f"{name} holds {now.get('value')} objects of the class {term} now"
+            return f"{name} now contains {now.get('value')} objects of the class {term}"
         for term, value in row.items():
             if value != old.get(term):
                 said = [json.dumps(shown(one, tables), default=str) for one in (value, old[term])]
-                return f"{term} of {name} is {said[0]} now, and the call left {said[1]}"
+                return f"{term} of {name} is now {said[0]}, and was {said[1]} after the call"
     return None
 
 
@@ -360,7 +361,7 @@ def _later(row: KeptCall, answer: Mapping[str, Any], tables: Tables) -> Outcome:
         return known if known.state == "confirmed" else replace(known, says=there)
     values = record_of(answer)
     if values is None:
-        gone = "it is not there now" if is_gone(answer) else "it could not be read"
+        gone = "it no longer exists" if is_gone(answer) else "it could not be read"
         return replace(known, state="unknown", says=gone)
     found = of_values(wanted, [(None, values)], tables)
     if not wanted:

@@ -21,7 +21,7 @@ from iac_runtime.tools.tables import Operation
 _WHOLE: Final = "each is shown once"
 """The end of the harness's one remark of which nothing is missing."""
 
-_NOT_READ: Final = Outcome("unknown", says="it was not read back, because the call said so")
+_NOT_READ: Final = Outcome("unknown", says="it was not read back, because the call asked not to")
 
 
 class Witness:

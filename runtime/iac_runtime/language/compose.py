@@ -133,7 +133,7 @@ def _get(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
         return _get_one(tool, given, reader)
     if not target or len(target) > _MAX_TARGETS:
         raise InvalidParameterError(
-            f"target has {len(target)} references; one get reads 1 to {_MAX_TARGETS}."
+            f"target has {len(target)} references; one call can read 1 to {_MAX_TARGETS}."
         )
     parts = []
     for number, text in enumerate(target):
@@ -186,7 +186,7 @@ def _set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
             raise InvalidParameterError(f"{quoted(name)} is given twice.")
         values[jxa] = reader.value(value, kind, name, last="item")
     if not values:
-        raise InvalidParameterError("properties has nothing to set.")
+        raise InvalidParameterError("properties is empty; give the properties to set.")
     more = _more(tool, given, reader)
     return _event(tool, "set", target=found.steps, named=tuple(values.items()), more=more)
 
@@ -203,7 +203,7 @@ def _collection(
     owner = reader.place(given.get("of"))
     if owner.selectable and not (several and not {"cursor", "offset"} & given.keys()):
         raise InvalidParameterError(
-            f"of: {owner.text} names several objects.", "Pick one, such as [0]."
+            f"of: {owner.text} names several objects.", "Choose one of them, such as with [0]."
         )
     plural = elements_term(term, tables)
     if owner.classes is not None and not contains(owner.classes, term, tables):
@@ -234,13 +234,13 @@ def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
         number, colon, after = given["cursor"].partition(":")
         if not (colon and number.isdecimal() and len(number) < _LONGEST) or offset:
             raise InvalidParameterError(
-                f"cursor: {quoted(given['cursor'])} is not from an answer, or offset is also"
-                " given.",
-                "Start again without it.",
+                f"cursor: {quoted(given['cursor'])} does not come from an answer, or you also"
+                " gave offset.",
+                "Start again without the cursor.",
             )
         offset = int(number)
     if offset < 0 or (limit is not None and limit < 0):
-        raise InvalidParameterError("limit and offset count from 0.")
+        raise InvalidParameterError("limit and offset must be 0 or more.")
     return _event(
         tool,
         "list",

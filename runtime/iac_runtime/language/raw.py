@@ -43,7 +43,7 @@ def sent_as(event: Event, tables: Tables, seconds: float) -> Event:
     only = [part for part in found if has_no_jxa(part)]
     if event.writes and Among("some") in only:
         raise InvalidParameterError(
-            ".some is a different object each time.",
+            ".some names a different object each time.",
             "Read it with get, and use the reference in the answer.",
         )
     names = [part.name for part in found if isinstance(part, Go | Every)]

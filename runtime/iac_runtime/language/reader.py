@@ -96,7 +96,7 @@ class AppReader:
         """
         if self._nesting > _MAX_NESTING:
             raise InvalidParameterError(
-                f"References in filters are nested more than {_MAX_NESTING} deep."
+                f"The references in filters are nested deeper than {_MAX_NESTING} levels."
             )
         inner = replace(self, _nesting=self._nesting + 1)
         written = read_syntax(text)
@@ -161,7 +161,7 @@ class AppReader:
     def _filter(self, raw: Any, classes: tuple[str, ...] | None, depth: int) -> Filter:
         if not isinstance(raw, Mapping) or not raw:
             raise InvalidParameterError(
-                f"A filter is an object with at least one property, not {quoted(str(raw))}.",
+                f"A filter must be an object with at least one property, not {quoted(str(raw))}.",
                 'For example {"name": "x"} or {"name": {"contains": "x"}}.',
             )
         if depth > MAX_DEPTH:
@@ -224,7 +224,9 @@ class AppReader:
             )
         last = found.steps[-1]
         if isinstance(last, Boundary):
-            raise InvalidParameterError(f"{found.text} is a place, so it cannot be compared.")
+            raise InvalidParameterError(
+                f"{found.text} is a place to insert at, so it cannot be compared."
+            )
         kind = found.prop.type if found.prop is not None else "any"
         if operator in ("_contains", "_beginsWith", "_endsWith"):
             kind = "text" if isinstance(value, str) else "any"

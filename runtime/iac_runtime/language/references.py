@@ -176,7 +176,7 @@ class _Walker:
         self._must_select(here, f"{'' if part.start is None else start}:")
         if stop == 0 or (stop is not None and (start < 0) == (stop < 0) and start >= stop):
             raise InvalidParameterError(
-                f"The range [{start}:{stop}] of {here.text} holds nothing.",
+                f"The range [{start}:{stop}] of {here.text} is empty.",
                 "A range starts at the first position and ends before the second, from 0.",
             )
         for number in (start, stop or 0):
@@ -188,7 +188,7 @@ class _Walker:
             return
         if _is_list(here):
             raise InvalidParameterError(
-                f"{here.text} is a list; you cannot name an item of it by [{how}].",
+                f"{here.text} is a list; you cannot name one of its items by [{how}].",
                 "Read it with get and use the references in the answer.",
             )
         raise InvalidParameterError(f"{here.text} is one object, so it cannot be used with {how}.")
@@ -298,7 +298,7 @@ def _is_list(here: Reference) -> bool:
 
 def _index(number: int) -> ByIndex:
     if abs(number) > _MAX_INDEX:
-        raise InvalidParameterError(f"The position {number} is beyond {_MAX_INDEX}.")
+        raise InvalidParameterError(f"The position {number} is larger than {_MAX_INDEX}.")
     return ByIndex(number)
 
 

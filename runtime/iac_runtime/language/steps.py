@@ -143,7 +143,9 @@ class Whose:
 _DAYS: Final = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _WEEK: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
 _WORDED: Final = re.compile(r"([A-Za-z]+?)(?:(?:T|\s+)(\d.*))?")
-_DATES: Final = "Write it like 2026-03-09T14:30, 2026-03-09, today or tomorrow 14:30; local time."
+_DATES: Final = (
+    "Write it in local time, like 2026-03-09T14:30, 2026-03-09, today or tomorrow 14:30."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ _SELECTORS: Final = {
     "whose": "whose",
     "where": "whose",
 }
-_LIKE: Final = 'References read like windows[0].tabs["Docs"].'
+_LIKE: Final = 'A reference looks like windows[0].tabs["Docs"].'
 
 _TOKEN = re.compile(
     r"""\s*(?:

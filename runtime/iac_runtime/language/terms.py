@@ -165,7 +165,7 @@ def unknown_name(
     if not classes:
         kind = f' "{prop.term}", which is {prop.type},' if prop is not None else " a value,"
         return InvalidParameterError(
-            f"{tables.key}: nothing follows{kind} so {quoted(name)} cannot."
+            f"{tables.key}: nothing can follow{kind} so leave out {quoted(name)}."
         )
     owner, known = " or ".join(classes[:3]), _known_names(classes, tables, what)
     message = f"{tables.key}: {quoted(name)} is not a {what} of {owner}."
@@ -185,13 +185,13 @@ def _elsewhere(name: str, classes: tuple[str, ...], tables: Tables) -> str:
 def not_held(term: str, classes: tuple[str, ...], tables: Tables) -> InvalidParameterError:
     """Return the error for elements that no object of `classes` has: it says who has them."""
     others, place = holders(term, tables), holder_of(tables, term)
-    message = f"{tables.key}: {' or '.join(classes[:3])} holds no {term}."
+    message = f"{tables.key}: {' or '.join(classes[:3])} contains no {term}."
     if not others:
         return InvalidParameterError(
-            message, "No object contains one; look for a property with it."
+            message, "No object contains one; look for a property that gives one."
         )
-    said = f"of {text_literal(place)}" if place else "no of"
-    way = f"Contained in: {', '.join(others[:5])}. Give {said}."
+    said = f"Set `of` to {text_literal(place)}" if place else "Leave out `of`"
+    way = f"These contain it: {', '.join(others[:5])}. {said}."
     return InvalidParameterError(message, way, give={"of": place or None})
 
 

@@ -70,7 +70,7 @@ class Items(Specifier, Generic[T]):
             return self._one(f"[{_quoted(key)}]")
         if isinstance(key, bool):
             raise TypeError(
-                "This is not a condition on a property: start it with its or with the class"
+                "This is not a condition on a property; start it with `its` or with the class"
             )
         part = self._part
         if key < 0 and part.stop is not None:
@@ -189,7 +189,7 @@ class Items(Specifier, Generic[T]):
     def _slice(self, key: "slice[Any, Any, Any]") -> Self:
         start, stop = key.start or 0, key.stop
         if key.step not in (None, 1) or start < 0 or (stop is not None and stop < 0):
-            raise _refused("A slice counts from 0, one by one: [20:40].")
+            raise _refused("A slice counts from 0 in steps of one, such as [20:40].")
         part = self._part
         ends = [one for one in (part.stop, None if stop is None else part.start + stop)
                 if one is not None]  # fmt: skip

@@ -31,7 +31,7 @@ class Condition(Generic[O_contra]):
         return Condition({"not": [self.where]})
 
     def __bool__(self) -> bool:
-        raise TypeError("The app decides a condition: combine conditions with &, | and ~.")
+        raise TypeError("The app evaluates the condition, so combine conditions with &, | and ~.")
 
     def __repr__(self) -> str:
         return f"Condition({self.where!r})"

@@ -41,7 +41,7 @@ _MOST_LEFT: Final = 40
 
 _SENTENCES: Final = {
     "set": "Yes, for a week: the old values are kept and can be restored.",
-    "make": "Yes, for a week: it can be deleted again, while it is unchanged.",
+    "make": "Yes, for a week: it can be deleted again, unless it changes.",
     "move": "Yes, for a week: it can be moved back.",
     "trash": "It can be moved back for a week.",
     "copy": "No: it is gone, but IAC keeps what it could read for a week.",
@@ -94,7 +94,11 @@ def inverse_of(
         return Inverse(says="nothing was changed")
     makers = {"set": _set, "make": _made, "copy": _made, "move": _move, "delete": _delete}
     maker = makers.get(watch.deed)
-    found = maker(watch, value, reads, tables) if maker else Inverse(says="IAC does not know how")
+    found = (
+        maker(watch, value, reads, tables)
+        if maker
+        else Inverse(says="IAC does not know how to undo it")
+    )
     if isinstance(found, str):
         found = Inverse(says=found)
     text = json.dumps([found.steps, found.copy], default=str)
@@ -124,12 +128,12 @@ def given(value: Any, kind: str, tables: Tables) -> Any:
         raise InvalidParameterError("it has a form that cannot be set")
     if isinstance(value, dict) and "ref" in value and not _is_stable(value, tables):
         raise InvalidParameterError(
-            "it is named by a position, which may be another object's by then"
+            "it is named by a position, which another object may have later"
         )
     found = _caller(value, tables)
     read = AppReader(tables).value(found, kind, "value", last="item")
     if same(answered(read), value, kind, tables) is not True:
-        raise InvalidParameterError("it has no form in which it could be restored")
+        raise InvalidParameterError("IAC does not know how to restore it")
     return found
 
 
@@ -163,7 +167,7 @@ def _findable(watch: Watch, reference: str, tables: Tables) -> str:
         return ""
     if isinstance(last, Go):
         known = watch.ident is not None and watch.ident.term != "name"
-        return "" if known or stable(steps) else "the object cannot be told from others later"
+        return "" if known or stable(steps) else "IAC could not find the object again later"
     return "" if stable(steps) else "the object has no id by which it could be found again"
 
 

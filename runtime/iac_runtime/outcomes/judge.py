@@ -155,7 +155,7 @@ def _elsewhere(
     if term and now is not None and now != before.get(term):
         return Outcome("confirmed", ref, {term: shown(now, tables)})
     if watch.ident is not None and watch.ident.term == "name" and watch.deed != "command":
-        return Outcome("unknown", ref, says=f"something with that name: {otherwise}")
+        return Outcome("unknown", ref, says=f"something with that name is there: {otherwise}")
     return Outcome("unchanged", ref, says=otherwise)
 
 
@@ -173,7 +173,7 @@ def _move(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Outcome:
             where = {watch.container.term: shown(found[watch.container.term], tables)}
         return Outcome("confirmed", ref, where)
     if after is None:
-        gone = "it is gone from there, and where it is now cannot be told"
+        gone = "it is gone from there, and its new place is unknown"
         return Outcome("unknown", ref, says=gone if is_gone(old) else _why(reads))
     outcome = _elsewhere(watch, ref, before, after, tables, "it is still where it was")
     if outcome.state == "confirmed" or found is None:
@@ -217,7 +217,7 @@ def _command(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Outcome
         if all(row.get(term) == due for term, due in wanted.items()):
             read = {term: shown(due, tables) for term, due in wanted.items()}
             return Outcome("confirmed", read=read)
-    return Outcome("unknown", says=f"it is not seen in {watch.known['among']} yet")
+    return Outcome("unknown", says=f"it has not appeared in {watch.known['among']} yet")
 
 
 def _why(reads: Reads) -> str:

@@ -308,7 +308,7 @@ class Watcher:
         values = direct if isinstance(direct, tuple) else (direct,)
         found = [self._found(one.steps) for one in values if isinstance(one, RefValue)]
         if several and (not found or len(found) != len(values)):
-            raise InvalidParameterError("its reference is not an object that can be read")
+            raise InvalidParameterError("its reference does not name an object that can be read")
         return found
 
     def _ident(self, found: Reference) -> tuple[str, Property | None]:

@@ -163,7 +163,7 @@ class Paused(NamedTuple):
     def says(self) -> str:
         """It in words."""
         who = escaped(self.client) or "a program without a name"
-        return f"{who} cannot show approval prompts until {self.until}: too many were declined."
+        return f"{who} cannot show approval prompts until {self.until} (too many were declined)."
 
 
 def paused(folder: Path, now: Callable[[], float] = time.time) -> list[Paused]:

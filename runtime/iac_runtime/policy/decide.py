@@ -29,7 +29,8 @@ from iac_runtime.tool import LEVELS, Level, at_most, highest
 
 _READ_ONLY: Final = "read-only"
 _UNKNOWN: Final = "everything that this does"
-_PLAIN: Final = "Use the tools of that app, or write the app's name literally."
+_MAY_MATCH: Final = "IAC cannot know a part of the call that may match, so it requires approval"
+_PLAIN: Final = "Use the app's own tools, or write the name of the app as plain text in the call."
 
 
 def _said(match: Match, does: str) -> str:
@@ -127,11 +128,7 @@ def looked_at(facts: CallFacts, policy: Policy, level: Level) -> Iterator[tuple[
             part = failing(row, facts, level, loosens=kind == "allow")
             rest = may_mean(row, facts) if part and kind != "allow" else None
             hidden = rest is not None and matches(rest, facts, level, loosens=False)
-            yield (
-                kind,
-                row,
-                "what is not known may be what it means, so it asks" if hidden else part,
-            )
+            yield kind, row, _MAY_MATCH if hidden else part
 
 
 def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
@@ -150,10 +147,10 @@ def _deny(judged: _Judged, source: str, reason: str, suggestion: str = "") -> De
 
 
 def _forbidden(facts: CallFacts, judged: _Judged) -> Decision | None:
-    final = "No setting allows it; do it by hand."
+    final = "No setting allows this. The user can do it by hand."
     if facts.secrets:
         names = ", ".join(escaped(name) for name in facts.secrets)
-        return _deny(judged, "secrets are never read", f"{names} holds a secret.", final)
+        return _deny(judged, "secrets are never read", f"{names} contains a secret.", final)
     for row in facts.raised:
         if row.to == "deny":
             return _deny(judged, f"rule {row.rule}", "", final)
@@ -175,8 +172,8 @@ def _only_reads(settings: PolicySettings) -> tuple[str, str] | None:
     """Return what says that nothing is changed here, and how that is changed; None if none does."""
     if settings.read_only.value:
         source = settings.read_only.source
-        way = {"--read-only": "start it without --read-only"}.get(source, f"change {source}")
-        return source, way
+        flag = source == "--read-only"
+        return source, "start the server without --read-only" if flag else f"change {source}"
     if settings.preset.value == _READ_ONLY:
         return f"preset {_READ_ONLY}", f"change {settings.preset.source}"
     return None
@@ -187,7 +184,7 @@ def _read_only(judged: _Judged, settings: PolicySettings) -> Decision | None:
     if only is None or judged.reads or judged.starts:
         return None
     source, way = only
-    reason = "Only reads run here, and this call changes something."
+    reason = "Only calls that read may run here, and this call changes something."
     return _deny(judged, source, reason, f"The user can {way}.")
 
 
@@ -204,16 +201,16 @@ def _blocklist(
     for app, _ in facts.apps:
         found = _blocked(app, added, policy.blocklist_remove)
         if found is not None:
-            reason = f"No tool writes to {escaped(found.what)}."
+            reason = f"No tool may change {escaped(found.what)}."
             return _deny(judged, f"blocklist entry {found.entry}", reason, _unblock(found))
     return None
 
 
 def _unblock(found: Blocked) -> str:
     if found.fixed:
-        return "It cannot be removed from the blocklist; do it by hand."
+        return "This app cannot be removed from the blocklist. The user can do it by hand."
     return (
-        "The user can take it off the blocklist in policy.toml:"
+        "The user can remove the app from the blocklist in policy.toml:"
         f' [blocklist] remove = ["{found.entry}"].'
     )
 
@@ -231,27 +228,29 @@ def _ruled(
     denied = _first(policy.denied, facts, judged)
     if denied is not None:
         way = f"The user can change {denied.source}."
-        return _deny(judged, denied.source, _said(denied, "denies it"), way)
+        return _deny(judged, denied.source, _said(denied, "denies this call"), way)
     asks = _first(policy.ask, facts, judged) or _hidden(policy.ask, facts, judged)
     hidden = _hidden(policy.denied, facts, judged)
     if hidden is not None:
         # Nobody vouches for what they cannot know: it may be the app that they denied.
         what = f"which apps this reaches ({escaped(facts.doubt)})" if facts.doubt else _UNKNOWN
-        reason = f"IAC cannot know {what}, and {hidden.source} denies some."
+        reason = f"IAC cannot know {what}, and {hidden.source} may deny it."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
     free = asks is None and not (judged.starts and _only_reads(settings))
     if free and facts.vouched is not None and at_most(level, facts.vouched):
-        return Decision("allow", level, (), f"the caller allows up to {facts.vouched}")
+        return Decision("allow", level, (), f"the caller allows calls up to {facts.vouched}")
     if level == "DANGEROUS":
         reason = "DANGEROUS calls always require approval."
-        return Decision("ask", level, (reason,), asks.source if asks else "DANGEROUS always asks")
+        source = asks.source if asks else "DANGEROUS always requires approval"
+        return Decision("ask", level, (reason,), source)
     if asks is not None:
-        return Decision("ask", level, (_said(asks, "asks about it"),), asks.source)
+        return Decision("ask", level, (_said(asks, "requires approval"),), asks.source)
     allows = _first(policy.allow, facts, judged, loosens=True)
     if allows is not None:
-        return Decision("allow", level, (_said(allows, "allows it"),), allows.source)
+        return Decision("allow", level, (_said(allows, "allows this call"),), allows.source)
     if remembered and _rememberable(facts, judged):
-        return Decision("allow", level, (f"You always allow it: {remembered}.",), remembered)
+        reason = f'Your "always allow" answer covers this call: {remembered}.'
+        return Decision("allow", level, (reason,), remembered)
     return _by_preset(facts, judged, policy, settings)
 
 
@@ -282,8 +281,8 @@ def _by_preset(
     if action == "allow" and judged.level == "SAFE" and preset.reads != "allow" and facts.effects:
         opted = Match(app=policy.reads)
         if not (policy.reads and matches(opted, facts, judged.level, loosens=True)):
-            whom = escaped(facts.whom) or "What it reaches"
-            reason = f"{whom} is not in reads in policy.toml."
+            whom = escaped(facts.whom) or "What this call reaches"
+            reason = f"{whom} is not in the list reads of policy.toml."
             return Decision(preset.reads, judged.level, (reason,), source)
     decision = Decision(action, judged.level, (), source)
     if action == "ask" and _rememberable(facts, judged):
@@ -301,7 +300,7 @@ class PolicyLayer(NamedTuple):
     registered: tuple[LevelRule, ...] = ()
 
 
-_TEAM: Final = "Only whoever publishes the team's policy can change that."
+_TEAM: Final = "Only the person who publishes the team's policy can change this."
 
 
 def decide_within(
@@ -334,7 +333,7 @@ def together(decisions: Sequence[Decision]) -> Decision:
     at, worst = max(enumerate(decisions, 1), key=lambda row: _strictness(row[1]))
     said = dict.fromkeys(reason for row in decisions for reason in row.reasons)
     if worst.action == "deny" and not worst.requires_prompt:
-        said = dict.fromkeys((f"It is call {at} of {len(decisions)}.", *worst.reasons))
+        said = dict.fromkeys((f"This is about call {at} of {len(decisions)}.", *worst.reasons))
     return replace(
         worst,
         level=highest(row.level for row in decisions),
@@ -349,8 +348,8 @@ def _unasked(facts: CallFacts, decision: Decision) -> Decision:
     """Return a decision to ask as it is where nobody can be asked."""
     if decision.level == "DANGEROUS":
         way = (
-            "The user can run it in a terminal with iac-mcp call, or in a client with prompts."
-            f' A [[rule]] with tool = "{facts.tool}" in policy.toml sets another level.'
+            "The user can run it in a terminal with iac-mcp call, or in a client that can show"
+            f' prompts. A [[rule]] with tool = "{facts.tool}" in policy.toml sets another level.'
         )
     else:
         way = f'The user can allow it in policy.toml: [[allow]] with tool = "{facts.tool}".'

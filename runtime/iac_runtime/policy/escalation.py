@@ -152,7 +152,7 @@ def _many(view: CallView, _context: RuleContext) -> str:
     return "several objects" if any(_selects_many(steps, several) for steps in subjects) else ""
 
 
-@VALUE_RULES("more-than-20", "DANGEROUS", "It takes {} items at once.")
+@VALUE_RULES("more-than-20", "DANGEROUS", "It changes {} items at once.")
 def _list_of_many(view: CallView, _context: RuleContext) -> str:
     count = sum(row.code == "----" for row in view.values)
     return str(count) if view.event.writes and count > MANY else ""
@@ -163,7 +163,7 @@ def _any_window(view: CallView, _context: RuleContext) -> str:
     """A password manager is known by its name, or by its bundle id."""
     rows = () if view.event.writes else view.through
     unnamed = any(row.inside and not (row.name or row.bundle) for row in rows)
-    return "an app that it does not name" if unnamed else ""
+    return "an app that the call does not name" if unnamed else ""
 
 
 _HOLDERS: Final = frozenset("mailbox folder container playlist list calendar group".split())
@@ -196,7 +196,7 @@ def _to_trash(view: CallView, _context: RuleContext) -> str:
     return ""
 
 
-@VALUE_RULES("other-account", "DANGEROUS", "It moves from its account to {}.")
+@VALUE_RULES("other-account", "DANGEROUS", "It moves something from one account to {}.")
 def _other_account(view: CallView, _context: RuleContext) -> str:
     destinations = _destinations(view)
     if not destinations:
@@ -220,7 +220,7 @@ def _account(steps: tuple[Step, ...]) -> Iterator[Step]:
 _hidden_answer: Final = _flag("hidden answer", "htxt")
 
 
-@VALUE_RULES("hidden-answer", "DANGEROUS", "It asks for text, which may be a password ({}).")
+@VALUE_RULES("hidden-answer", "DANGEROUS", "It asks you for text, which may be a password ({}).")
 def _asks_for_text(view: CallView, context: RuleContext) -> str:
     """A dialog with a field to type into: what a person enters there goes to the caller."""
     field = any(row.code == "dtxt" for row in view.values)
@@ -260,7 +260,9 @@ def _scheme(_view: CallView, context: RuleContext) -> str:
     return ""
 
 
-@VALUE_RULES("url-query", "DANGEROUS", "{} has a long query.")
+@VALUE_RULES(
+    "url-query", "DANGEROUS", "The address {} has a very long text after its question mark."
+)
 def _long_query(_view: CallView, context: RuleContext) -> str:
     for url in context.links:
         try:
@@ -278,7 +280,7 @@ _LATER: Final = re.compile(
 )
 
 
-@VALUE_RULES("acts-later", "DANGEROUS", "A new {} acts later, by itself or on other people.")
+@VALUE_RULES("acts-later", "DANGEROUS", "A new {} can act later by itself, or affect other people.")
 def _later(view: CallView, _context: RuleContext) -> str:
     return view.made if _LATER.search(view.made) else ""
 
@@ -302,7 +304,7 @@ def _carries(view: CallView, row: CallValue, links: Sequence[str]) -> bool:
 
 
 @VALUE_RULES(
-    "from-a-result", "up", "{} comes from an earlier result, and may be a stranger's choice."
+    "from-a-result", "up", "{} comes from an earlier result, so a stranger may have chosen it."
 )
 def _tainted(view: CallView, context: RuleContext) -> str:
     if context.taint is None or not view.texts:
@@ -326,7 +328,7 @@ VALUE_RULES("write-permission", "DANGEROUS", "It opens a file for writing ({})."
     _flag("write permission", "perm")
 )
 
-VALUE_RULES("registers-apps", "MODIFY", "It changes which app opens what ({}).")(
+VALUE_RULES("registers-apps", "MODIFY", "It changes which app opens which files ({}).")(
     _flag("registering applications", "reg?")
 )
 

@@ -97,7 +97,7 @@ class _Reader(TableReader):
         """Return whether something is on: `true`, `false`, "on" or "off"."""
         if isinstance(value, bool):
             return value
-        return self.word(where, value, ("on", "off"), "it is on or off, not {}.") == "on"
+        return self.word(where, value, ("on", "off"), "it must be on or off, not {}.") == "on"
 
     def number(self, where: Where, value: Any) -> float:
         right = isinstance(value, int | float) and not isinstance(value, bool)
@@ -111,14 +111,14 @@ class _Reader(TableReader):
             if isinstance(value, Mapping) and old in value:
                 now = f"{old}_per_second"
                 number = self.number((*where, old), value[old]) / per
-                says = f"{old} is {now} now: write {now} = {number:.3g}."
+                says = f"{old} is now called {now}: write {now} = {number:.3g}."
                 self.wrong((*where, old), says)
         return self.table(where, value, _LIMITS)
 
     def approvers(self, where: Where, value: Any) -> tuple[str, ...]:
         words = self.texts(where, value)
         return tuple(
-            self.word(where, word, APPROVERS, "nobody called {} can ask.") for word in words
+            self.word(where, word, APPROVERS, "there is no approver {}.") for word in words
         )
 
     def bundles(self, where: Where, value: Any) -> tuple[str, ...]:
@@ -135,7 +135,11 @@ class _Reader(TableReader):
         entries = self.texts(where, value)
         for entry in entries:
             if entry.casefold() in fixed:
-                self.wrong(where, f"{quoted(entry)} must stay on the blocklist; remove it here.")
+                self.wrong(
+                    where,
+                    f"{quoted(entry)} cannot be removed from the blocklist; delete it from this"
+                    " list.",
+                )
             if entry.casefold() not in known:
                 near = ", ".join(nearest(entry, BUILT_IN) or sorted(BUILT_IN)[:3])
                 self.wrong(where, f"{quoted(entry)} is not on the blocklist. Nearest: {near}.")
@@ -204,7 +208,7 @@ class _Reader(TableReader):
         row = self.table(where, value, keys)
         if not row.keys() - {"why"}:
             wanted = " or ".join(key for key in keys if key != "why")
-            self.wrong(where, f"{where[0]} says nothing; give it {wanted}.")
+            self.wrong(where, f"{where[0]} is empty; give it {wanted}.")
         lines = tuple((keys[key][0], self.document.line((*where, key))) for key in value)
         return (Match(**row, source=self._source(where), lines=lines),)
 
@@ -260,12 +264,14 @@ class _Reader(TableReader):
             if kind in ("deny", "ask"):
                 parts |= _CONDITIONS.keys()
             if not row.keys() & parts:
-                says = f"this {kind} would hold for every call; give app, tool or argument."
+                says = f"this {kind} would match every call; give app, tool or argument."
                 self.wrong(spot, says)
             if kind in ("deny", "ask") and "only" in row:
-                self.wrong((*spot, "only"), f"only belongs to allow and rule, not to {kind}.")
+                self.wrong(
+                    (*spot, "only"), f"the key `only` can be used in allow and rule, not in {kind}."
+                )
             if kind == "rule" and "level" not in row:
-                self.wrong(spot, f"the rule has no level. Known: {', '.join(LEVELS)}.")
+                self.wrong(spot, f"the rule has no level. Give one of: {', '.join(LEVELS)}.")
             if kind == "allow" and "DANGEROUS" in row.get("level", ()):
                 says = "DANGEROUS calls always require approval; [[rule]] can set another level."
                 self.wrong((*spot, "level"), says)

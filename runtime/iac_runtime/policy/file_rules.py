@@ -85,7 +85,7 @@ def _both(path: str, context: RuleContext) -> tuple[str, str]:
     return path, context.files.real(path)
 
 
-@FILE_RULES("own-state", "deny", "{} belongs to this program.")
+@FILE_RULES("own-state", "deny", "{} belongs to IAC.")
 def _own_state(view: CallView, context: RuleContext) -> str:
     roots = [
         identity(form).rstrip("/") for folder in context.own for form in _both(folder, context)
@@ -152,7 +152,7 @@ def _reads_protected(view: CallView, context: RuleContext) -> str:
 
 @FILE_RULES("reads-file", "DANGEROUS", "It reads the contents of {}.")
 def _reads_file(view: CallView, _context: RuleContext) -> str:
-    found = next((path for _, path in view.paths), "a file that is not known here")
+    found = next((path for _, path in view.paths), "a file that the call does not name")
     return found if _reads_into(view) else ""
 
 
@@ -184,7 +184,9 @@ def _exists(view: CallView, context: RuleContext) -> str:
 _FILE_CLASS: Final = re.compile(r"\b(file|folder|alias|package|item)$")
 
 
-@FILE_RULES("program-place", "DANGEROUS", "{} is a folder of programs, or its place is unknown.")
+@FILE_RULES(
+    "program-place", "DANGEROUS", "{} is a folder of programs, or IAC cannot know where it is."
+)
 def _program_place(view: CallView, context: RuleContext) -> str:
     """Where programs and what they go by lie, or a folder of Finder's that has no path here."""
     for row in view.values if view.event.writes else ():
@@ -238,7 +240,7 @@ def _opens(view: CallView, context: RuleContext) -> str:
     return ""
 
 
-@FILE_RULES("top-folder", "DANGEROUS", "{} contains much more than one thing.")
+@FILE_RULES("top-folder", "DANGEROUS", "{} may contain a great many files.")
 def _top_folder(view: CallView, context: RuleContext) -> str:
     if not _changes_files(view):
         return ""

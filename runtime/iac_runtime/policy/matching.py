@@ -122,9 +122,9 @@ def failing(match: Match, facts: CallFacts, level: Level, *, loosens: bool) -> s
         if not _argument(facts, key, wanted, loosens=loosens):
             return f"argument {key}"
     if loosens and (unnamed := _unnamed(match, facts)):
-        return f"argument {unnamed}, which it does not name"
+        return f"argument {unnamed}, which the rule does not name"
     if loosens and may_mean(match, facts) is not None:
-        return "what is not known of the call"
+        return "something that IAC cannot know about the call"
     if match.undoable is not None and match.undoable != undo_of(facts, level).known:
         return "undoable"
     return _condition(match, facts, loosens=loosens) or _effect(match, facts, loosens=loosens)
@@ -163,7 +163,7 @@ def _effect(match: Match, facts: CallFacts, *, loosens: bool) -> str:
         if not _hold(fits, every=loosens):
             return "sends_to"
     if match.verbs and not any(effect.verb in match.verbs for effect in facts.effects):
-        return "what it does"
+        return "what the call does"
     known = (app and like((app, name), match.others) for app, name in facts.apps)
     if match.others and all(known):
         return "apps"

@@ -97,7 +97,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "private": Preset(
         _levels("allow", "ask", "ask"),
         "ask",
-        "changes require approval, and so do reads of apps that are not in reads",
+        "changes require approval, and so do reads of apps that are not in the list reads",
     ),
     "trusted": Preset(
         _levels("allow", "allow", "ask"),

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from iac_runtime.policy.approvals import ApprovalStore
 
 _TOO_MANY: Final = (
-    "Too many approval prompts of {} were declined or ignored: none appears for {} more."
+    "Too many approval prompts of {} were declined or ignored. No more will appear for {}."
 )
 _UNANSWERED: Final = "Nobody declined. Tell the user that an approval prompt will appear, then"
 " call again."
-_SILENT: Final = "There was no answer; nothing was sent."
+_SILENT: Final = "Nobody answered the prompt; nothing was sent."
 _WAYS: Final[Mapping[Approver, str]] = {
     "client": "the client",
     "dialog": "the dialog",
@@ -60,21 +60,21 @@ _WAYS: Final[Mapping[Approver, str]] = {
     "page": "the page",
 }
 _CAME: Final[Mapping[Verdict, str]] = {
-    "cancel": "closed the question",
+    "cancel": "closed the prompt",
     "error": "failed",
     "timeout": "had no answer in time",
-    "unable": "cannot ask",
+    "unable": "cannot show prompts",
 }
-_CHANGING: Final = "The objects of the call kept changing during approval; nothing was sent."
-_LOOK: Final = "Look at the object again, then call again."
+_CHANGING: Final = (
+    "The objects of the call changed again and again during approval; nothing was sent."
+)
+_LOOK: Final = "Read the object again, then call again."
 
 ROUNDS: Final = 3
 """Times that a person says yes to one call, where what it names changes meanwhile."""
 
 _GRANTED: Final = "the same, while this program runs"
-_RESUME: Final = (
-    "Wait that long. The user can let questions be asked now with: iac-mcp policy resume"
-)
+_RESUME: Final = "Wait that long. The user can allow prompts again now with: iac-mcp policy resume"
 
 
 class Requester(NamedTuple):
@@ -353,7 +353,7 @@ def _next(facts: CallFacts) -> Approver | None:
 
 def _unanswered(decision: Decision, story: Story) -> Decision:
     came = (f"{_WAYS[way]} {_CAME[said]}" for way, said in dict(story.asked).items() if said)
-    reason = f"No approval prompt was available: {', '.join(came)}."
+    reason = f"No approval prompt was answered: {', '.join(came)}."
     return refused(decision, reason, "no answer", _UNANSWERED, "UNANSWERED", _SILENT)
 
 

@@ -180,7 +180,7 @@ def _worked(view: CallView, effect: Effect, identify: Identify) -> Iterator[Effe
         doubt = ""
         if not app and (name or row.inside):
             whose = f"the process {name}" if name else "a process without a name"
-            doubt = f"it goes through {whose}, whose app is not known here"
+            doubt = f"it goes through {whose}, whose app IAC does not know"
         # One that is looked at may be any; where it is changed, no app is written to unknown.
         name = name or ("" if effect.looks else "a process")
         yield effect._replace(app=app, name=name, flow=(), files=(), doubt=doubt)
@@ -191,7 +191,7 @@ def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
     if effect.verb == "run" and effect.level == "DANGEROUS":
         yield Effect("unknown", level=effect.level, doubt="the code can reach any app")
     elif effect.verb == "open" and event.kind == "addition":
-        doubt = "it opens with whatever app claims it"
+        doubt = "the app that opens it is not known"
         yield Effect("unknown", level=effect.level, doubt=doubt, given=())
 
 

@@ -77,7 +77,7 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
             told = f"run a plan: {counted(facts.parts)}:"
     before = line(f"{facts.client or 'A program'} wants to {told}{'' if told[-1] == ':' else '.'}")
     changed = facts.story.changed
-    before += line(*(["It has changed since the last prompt:", *changed] if changed else ()))
+    before += line(*(["This has changed since the last prompt:", *changed] if changed else ()))
     given = "" if facts.parts else _given(facts, found, VALUE_LIMIT * times)
     after = [_cut(given, 2 * _LINE * times)] if given else []
     goes = ", ".join(_destinations(facts))

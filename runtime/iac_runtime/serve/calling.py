@@ -153,7 +153,7 @@ def failure_result(error: Exception) -> Result:
         return _error_result(error.facts())
     if isinstance(error, IacError):
         return _error_result({"type": "UNAVAILABLE", "message": str(error), "retryable": False})
-    message = f"The call failed inside iac: {type(error).__name__}: {error}."
+    message = f"The call failed because of an error in IAC: {type(error).__name__}: {error}."
     return _error_result({"type": "EXECUTION_ERROR", "message": message, "retryable": False})
 
 
@@ -174,11 +174,12 @@ def through_door(call: Call) -> Call:
     name = given["name"]
     if name in META_TOOLS:
         raise InvalidParameterError(
-            f"{call.tool} does not call {quoted(name)}.", f"Call {name} itself."
+            f"{call.tool} cannot call {quoted(name)}.", f"Call {name} directly."
         )
     if "calls" in given and "arguments" in given:
         raise InvalidParameterError(
-            "There are both arguments and calls.", "Give only calls: a list of arguments."
+            "You gave both arguments and calls.",
+            "Give only calls, a list with the arguments of each call.",
         )
     calls = tuple(given.get("calls", ()))
     return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)

@@ -79,7 +79,7 @@ class BuildWatch:
             try:
                 changed = self._look()
             except (IacError, OSError) as error:
-                sys.stderr.write(f"iac-mcp: the tools were built anew, but: {error}\n")
+                sys.stderr.write(f"iac-mcp: the tools were built again, but: {error}\n")
                 continue
             if changed:
                 self._changes.tell()

@@ -35,8 +35,9 @@ GRACE: Final = 0.45
 INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
 
 PLANS: Final = (
-    "For steps that depend on each other, or many objects, use run_plan: a short program over the"
-    " tools. The user approves it once, with everything it would change, and you get its result.\n"
+    "For steps that depend on each other, or many objects, use run_plan: a short"
+    " program that calls tools. The user approves it once, with everything it would change, and"
+    " you get its result.\n"
 )
 """What is said besides where plans are listed and can run."""
 
@@ -131,7 +132,7 @@ def identity(surface: str = "", instructions: str = INSTRUCTIONS) -> ServerIdent
     """Return what the server says of itself; `surface` is what it lists."""
     plans = "plans" in surface.split(",") and find_spec("pydantic_monty") is not None
     # A session lasts hours: list_apps says what the time is by then.
-    today = time.strftime("It began on %A %Y-%m-%d; the zone is %Z (%z).\n")
+    today = time.strftime("This session began on %A %Y-%m-%d; the time zone is %Z (%z).\n")
     return ServerIdentity("iac", VERSION, instructions + today + PLANS * plans, CAPABILITIES)
 
 
@@ -178,7 +179,7 @@ def start(raw: Mapping[str, Any]) -> int:
     """Serve until the client goes. Raises as `prepare`; nothing was served then."""
     for option in HTTP_OPTIONS:
         if raw.get(option.name):
-            raise SetupError(f"{option.flag} goes with --http.")
+            raise SetupError(f"{option.flag} can only be used with --http.")
     ready = prepare(raw)
     lines, gate = ready.lines, ready.gate
     watch = ready.watch()
@@ -223,8 +224,8 @@ def _open(raw: Mapping[str, Any]) -> Any:
     options = read_options(raw)
     if options.allow.upper() == "DANGEROUS" and options.simulate is None:
         raise SetupError(
-            "serve asks about every DANGEROUS call, so --allow goes up to MODIFY"
-            " (with --simulate, up to DANGEROUS)."
+            "serve requires approval for every DANGEROUS call, so --allow can be at most MODIFY"
+            " (with --simulate, DANGEROUS)."
         )
     gate = open_gate(options)
     if gate.permissions.policy.path:

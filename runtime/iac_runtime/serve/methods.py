@@ -134,7 +134,7 @@ def _through_gate(gate: Gate, who: Requester, tool: str, given: Mapping[str, Any
     if not outcome.requires_prompt:
         raise outcome.error
     raise CallRefusedError(
-        "This requires approval, and a resource cannot show a prompt.",
+        "Reading this resource requires approval, and a resource cannot show a prompt.",
         f"Call the tool {tool} with {json.dumps(given)} instead.",
         app=outcome.app,
         command=tool,

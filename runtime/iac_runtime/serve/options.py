@@ -30,14 +30,19 @@ class Option(NamedTuple):
 HTTP_OPTIONS: Final = (
     Option("--http", "flag", "Serve over HTTP, to clients with tokens (iac-mcp clients)."),
     Option("--host", "value", "With --http: the address to listen on (127.0.0.1).", "ADDRESS"),
-    Option("--port", "value", "With --http: the port, 0 for any free one (8722).", "NUMBER"),
+    Option("--port", "value", "With --http: the port (8722); 0 picks a free port.", "NUMBER"),
     Option("--cert", "value", "With --http: the certificate for TLS.", "FILE"),
     Option("--key", "value", "With --http: the certificate's private key.", "FILE"),
-    Option("--behind-proxy", "flag", "With --http: a proxy before this server does TLS."),
+    Option("--behind-proxy", "flag", "With --http: a proxy in front of this server handles TLS."),
 )
 
 SERVE_OPTIONS: Final = (
-    Option("--tools", "values", "A folder of generated tools that comes first.", "FOLDER"),
+    Option(
+        "--tools",
+        "values",
+        "A folder of generated tools that is searched before the others.",
+        "FOLDER",
+    ),
     Option(
         "--expose",
         "value",
@@ -46,23 +51,23 @@ SERVE_OPTIONS: Final = (
         "WHAT",
     ),
     Option("--toolset", "value", "List the tools of one app or toolset.", "NAME"),
-    Option("--pin", "value", "Apps whose tools are listed in addition: notes,finder.", "APPS"),
+    Option("--pin", "value", "Apps whose tools are listed too, such as notes,finder.", "APPS"),
     Option("--read-only", "flag", "Use only tools that never change anything."),
     Option("--policy", "value", "The policy file to use instead of your own.", "FILE"),
     Option("--allow", "value", "The highest level that runs without approval (SAFE).", "LEVEL"),
-    Option("--launch", "values", "An app that a read may start.", "APP"),
-    Option("--rate-limit", "value", "Writes per second (10).", "NUMBER"),
-    Option("--blocklist", "values", "Bundle ids of more apps that no tool may write to.", "IDS"),
-    Option("--server", "value", "This server's name in rules of the policy.", "NAME"),
-    Option("--timeout", "value", "Seconds per call (30).", "SECONDS"),
+    Option("--launch", "values", "An app that a call may start even if it only reads.", "APP"),
+    Option("--rate-limit", "value", "How many writes per second may run (10).", "NUMBER"),
+    Option("--blocklist", "values", "Bundle ids of more apps that no tool may change.", "IDS"),
+    Option("--server", "value", "This server's name in the rules of the policy.", "NAME"),
+    Option("--timeout", "value", "How many seconds a call may take (30).", "SECONDS"),
     Option(
         "--simulate",
         "maybe",
-        "Use simulated apps; STATE is a file for their state.",
+        "Use simulated apps; STATE is a file that keeps their state.",
         "[STATE]",
     ),
     *HTTP_OPTIONS,
-    Option("--log-file", "value", "Also write the log to a file.", "FILE"),
+    Option("--log-file", "value", "Also write the log to this file.", "FILE"),
     Option("--verbose", "flag", "Show more detail on standard error."),
 )
 

@@ -183,7 +183,10 @@ def _needed(catalogue: Catalogue, page: Page) -> tuple[Level, str]:
     except ToolError:
         level = page.ceiling
     if level == page.ceiling:
-        return level, f"Other arguments may work with {DOORS[page.level]}; if not, it says so."
+        return (
+            level,
+            f"With other arguments, {DOORS[page.level]} may be enough; if not, its answer says so.",
+        )
     spec, tables = operation.spec, operation.tables
     rows: list[tuple[str, Level]] = []
     if spec.op == "set":
@@ -207,7 +210,7 @@ def _note(catalogue: Catalogue, app: str | None, *, found: bool, more: bool) -> 
     """Return what is to be said beside the tools that were found; empty where nothing is."""
     if app is not None and catalogue.meant_app(app) is None:
         others = " These work with any app." if found else ""
-        return f"There are no tools for {quoted(app)}; list_apps names the apps there are.{others}"
+        return f"There are no tools for {quoted(app)}; list_apps lists the apps with tools.{others}"
     if more:
         return "To see the page of a tool in `more`, ask find_tools for its name."
     return "" if found else "No tool matches; use other words, or look at list_apps."
@@ -269,7 +272,7 @@ def model_text(tables: Tables) -> str:
     """Return the classes of an app, with properties and elements, its records and enumerations."""
     parts = [_HEAD.format(name=tables.app.name, id=tables.app.id)]
     if not tables.classes:
-        parts.append("This app has no objects: its tools are commands.\n")
+        parts.append("This app has no objects; its tools are commands.\n")
     terms = sorted(tables.classes, key=lambda term: (term != APPLICATION, term))
     parts += ["\n".join(_class(term, tables)) + "\n" for term in terms]
     for term, row in tables.records.items():

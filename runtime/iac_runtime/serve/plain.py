@@ -42,7 +42,9 @@ def fault(message: Mapping[str, Any], line: bytes) -> ProtocolError | None:
     if params is not None and not isinstance(params, dict):
         return ProtocolError(INVALID_PARAMS, "The parameters of a request must be one object.")
     if b"\\ud" in line.lower() and not _is_unicode(message):
-        return ProtocolError(INVALID_REQUEST, "The request contains half a character.")
+        return ProtocolError(
+            INVALID_REQUEST, "The request contains half a character (a lone surrogate)."
+        )
     return None
 
 

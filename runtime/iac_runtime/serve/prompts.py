@@ -70,7 +70,7 @@ def prompt_entry(prompt: Prompt) -> dict[str, Any]:
         entry["arguments"] = [
             {
                 "name": row.name,
-                "description": f"{row.description} Left out: {row.default}."
+                "description": f"{row.description} Default: {row.default}."
                 if row.default
                 else row.description,
                 "required": not row.default,

@@ -47,8 +47,8 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
         key = name if name in rows else _like(str(name), rows)
         if key is None and str(name).lower() in _MODIFIERS:
             raise InvalidParameterError(
-                f"{quoted(str(name))} is not sent: no dictionary says whether the app follows it,"
-                " and an app that does not ignores it silently.",
+                f"{quoted(str(name))} cannot be sent: no dictionary says whether the app supports"
+                " it, and an app that does not support it ignores it.",
                 "Leave it out, and compare the texts in the answer; or use it in a script.",
             )
         if key is None:
@@ -135,7 +135,8 @@ def _bounded(arguments: Mapping[str, Any]) -> None:
                 )
             if len(value) > MAX_ITEMS:
                 raise InvalidParameterError(
-                    f"{where or 'arguments'} holds {len(value)} items; {MAX_ITEMS} is the most.",
+                    f"{where or 'arguments'} has {len(value)} items; at most {MAX_ITEMS} are"
+                    " allowed.",
                     "Make several calls.",
                 )
             if isinstance(value, Mapping):
@@ -152,7 +153,8 @@ def _bounded(arguments: Mapping[str, Any]) -> None:
 def _bounded_text(text: str, where: str) -> None:
     if len(text) > MAX_TEXT:
         raise InvalidParameterError(
-            f"{_place(where)}: a text of {len(text)} characters; {MAX_TEXT} is the most.",
+            f"{_place(where)}: the text has {len(text)} characters; at most {MAX_TEXT} are"
+            " allowed.",
             "Make several calls.",
         )
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):

@@ -121,7 +121,7 @@ class Stale(NamedTuple):
             says = f"{self.name} was installed after the tools were built"
         else:
             version = f" (now {self.installed})" if self.installed != self.built else ""
-            says = f"{self.name}{version} has another dictionary than its tools were built from"
+            says = f"the dictionary of {self.name}{version} has changed since its tools were built"
         return escaped(f"{says}; build them with: {self.command}")
 
 

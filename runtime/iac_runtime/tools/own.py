@@ -70,8 +70,8 @@ OWN_TOOLS: Final = _by_name(
     ),
     Tool(
         "list_apps",
-        "List the apps that can be controlled, and how many tools of each level. "
-        "Answers: what can you do on this Mac?",
+        "List the apps that can be controlled, and how many tools of each level they have."
+        " Answers the question: what can you do on this Mac?",
         _schema({}),
         later("iac_runtime.gate.planning:plan_list_apps"),
         always=True,
@@ -81,7 +81,10 @@ OWN_TOOLS: Final = _by_name(
         "Read more of a result that was too large for one answer.",
         _schema(
             {
-                "result": {"type": "string", "description": "The id from the note."},
+                "result": {
+                    "type": "string",
+                    "description": "The id of the result, from the note in the answer.",
+                },
                 "offset": {"type": "integer", "minimum": 0, "description": "Where to continue."},
             },
             "result",
@@ -94,15 +97,15 @@ OWN_TOOLS: Final = _by_name(
     ),
     Tool(
         "undo_call",
-        "Take back what a call changed, by its number; else the last ones, those since a moment, "
-        "of a client, or after a restore point. Refuses where something else changed since.",
+        "Undo what a call changed. Give its number, or else how many of the last calls, a time, a"
+        " client or a restore point. Refuses if something else has changed since.",
         _schema(
             {
                 "call": {"type": "integer", "minimum": 1},
                 "last": {"type": "integer", "minimum": 1, "maximum": 50},
-                "since": {"type": "string", "description": "ISO 8601."},
+                "since": {"type": "string", "description": "A time (ISO 8601)."},
                 "client": {"type": "string"},
-                "point": {"type": "string", "description": "A restore point's name."},
+                "point": {"type": "string", "description": "The name of a restore point."},
             }
         ),
         later("iac_runtime.gate.undoing:plan_undo"),
@@ -113,7 +116,7 @@ OWN_TOOLS: Final = _by_name(
     ),
     Tool(
         "outcome",
-        "Check the outcome of a change again, by the number in its outcome.",
+        "Check again whether a change had its effect, by the call's number in its outcome.",
         _schema({"call": {"type": "integer", "minimum": 1}}, "call"),
         later("iac_runtime.gate.undoing:plan_outcome"),
         example={"call": 12},
@@ -132,7 +135,7 @@ OWN_TOOLS: Final = _by_name(
     ),
     Tool(
         "restore_point",
-        "Name this moment, so that undo_call can undo everything after it.",
+        "Set a restore point with a name, so that undo_call can undo everything after it.",
         _schema({"name": {"type": "string", "minLength": 1, "maxLength": 100}}, "name"),
         later("iac_runtime.gate.undoing:plan_restore_point"),
         example={"name": "before the clean-up"},
@@ -152,14 +155,15 @@ STARTERS: Final = ("app_activate", "app_launch")
 
 _CALL: Final = _schema(
     {
-        "name": {"type": "string", "description": "The tool, as find_tools names it."},
-        "arguments": {"type": "object", "description": "As in its schema."},
+        "name": {"type": "string", "description": "The tool's name, from find_tools."},
+        "arguments": {"type": "object", "description": "Its arguments, as in its schema."},
         "calls": {
             "type": "array",
             "items": {"type": "object"},
             "minItems": 1,
             "maxItems": 50,
-            "description": "Instead of arguments: those of up to 50 calls, approved together.",
+            "description": "Instead of arguments: a list of the arguments of up to 50 calls,"
+            " approved together.",
         },
     },
     "name",
@@ -180,15 +184,18 @@ META_TOOLS: Final = _by_name(
         "find_tools",
         "Find tools by what you want to do, in plain words. There are tools for Mac apps (Mail, "
         "Notes, Finder, Calendar, Safari, Music, ...), any app's windows and menus, and scripts. "
-        "Gives the pages of the best matches (exact schema, an example, which tool calls it), "
-        "and the names of more. Start here.",
+        "Returns the pages of the best matches (exact schema, an example, which tool calls it),"
+        " and the names of more tools. Start here.",
         _schema(
             {
                 "query": {
                     "type": "string",
                     "description": "What to do, as in: unread mails of today",
                 },
-                "app": {"type": "string", "description": "Only this app: name or bundle id."},
+                "app": {
+                    "type": "string",
+                    "description": "Only tools of this app: its name or bundle id.",
+                },
                 "level": {
                     "type": "string",
                     "enum": [*LEVELS],
@@ -204,14 +211,14 @@ META_TOOLS: Final = _by_name(
     _door("SAFE", "Call a tool that only reads (SAFE).", "mail_list_unread", {}),
     _door(
         "MODIFY",
-        "Call a tool that changes something which can be put right again (up to MODIFY).",
+        "Call a tool that changes something in a way that can be undone (up to MODIFY).",
         "notes_make_note",
         {"name": "Milk"},
     ),
     _door(
         "DANGEROUS",
-        "Call a tool whose effect cannot be taken back or reaches others (up to DANGEROUS): "
-        "sending, deleting, running code. The user is asked each time.",
+        "Call a tool whose effect cannot be undone or reaches other people (up to DANGEROUS):"
+        " sending, deleting, running code. The user must approve each call.",
         "notes_delete",
         {"target": 'notes["Milk"]'},
     ),
