@@ -56,6 +56,7 @@ class Cause(NamedTuple):
         fixes: What to do, the likeliest first.
         words: A pattern over the error text; None for none.
         first: Whether the words decide before any number.
+        numbered: Whether numbers of its own mean it too.
     """
 
     id: str
@@ -63,6 +64,7 @@ class Cause(NamedTuple):
     fixes: tuple[str, ...]
     words: re.Pattern[str] | None
     first: bool
+    numbered: bool
 
     def told_by(self, error: str) -> bool:
         """Say whether the words of an error mean this."""
@@ -99,7 +101,8 @@ def _causes() -> Causes:
         words = "|".join(row.get("words", ()))
         pattern = re.compile(words, re.IGNORECASE) if words else None
         first = row.get("first", False)
-        rows.append(Cause(row["id"], row["says"], tuple(row["fixes"]), pattern, first))
+        known = (row["id"], row["says"], tuple(row["fixes"]), pattern, first)
+        rows.append(Cause(*known, "numbers" in row))
         ranges = (range(low, high + 1) for low, high in row.get("ranges", ()))
         for numbers in (row.get("numbers", ()), *ranges):
             for number in numbers:
@@ -150,7 +153,9 @@ def explain(
     """Return why a script failed; `nearest_app` gives the bundle id meant by an unknown name."""
     number = number_in(error) if number is None else number
     cause = _cause(error, number)
-    trap = _trap(error, number, script, language) if script else None
+    # Words that are sure need no look at the script.
+    sure = cause is not None and cause.first and cause.numbered and cause.told_by(error)
+    trap = _trap(error, number, script, language) if script and not sure else None
     if cause is None:
         if trap is not None:
             return ScriptFailure(trap.id, number, trap.says, trap.fixes)
