@@ -291,15 +291,30 @@ def _warn_unfinished(folder: Path) -> bool:
 @APPS
 @source_options
 @click.option("--output", type=PATH, help="The folder to compare (default: your data folder).")
+@click.option("--to", "other", type=PATH, help="Compare with the tools in this folder instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
 @QUIRKS
 def diff(
-    apps: tuple[str, ...], find: Find, output: Path | None, as_json: bool, own: tuple[Path, ...]
+    apps: tuple[str, ...],
+    find: Find,
+    output: Path | None,
+    other: Path | None,
+    as_json: bool,
+    own: tuple[Path, ...],
 ) -> None:
     """Describe what a build would change: tools, levels, parameters."""
     folder = output or default_output()
     _warn_unfinished(folder)
     previous = read_previous(folder)
+    if other is not None:
+        if not (other / LOCK).exists():
+            raise click.UsageError(f"--to {other}: there are no tools in this folder.")
+        built = read_previous(other)
+        lines = [clean(line) for line in changes(previous.apps, built.apps)]
+        told = {"changes": lines, "levels": spans(previous.apps, built.apps)}
+        shown = json.dumps(told, indent=1) if as_json else "\n".join(lines)
+        click.echo(shown, nl=bool(shown))
+        return
     inputs = inputs_of(find(apps), previous, whole=not apps, told=corrections(own, output))
     files, report = run(replace(inputs, wording=True), quiet=True)
     kept = previous.apps

@@ -263,7 +263,8 @@ def _show(entries: "list[AuditEntry]", *, as_json: bool) -> None:
     for entry in entries:
         cells = _cells(entry)
         # As texts, or brackets in a line would be read as markup.
-        table.add_row(*(Text(escaped(cell), overflow="fold") for cell in cells))
+        lines = ("; ".join(cell.splitlines()) for cell in cells)
+        table.add_row(*(Text(escaped(line), overflow="fold") for line in lines))
     Console().print(table)
 
 

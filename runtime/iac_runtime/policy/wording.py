@@ -87,7 +87,11 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
     reasons = [_RULE.sub("", reason).rstrip(".") + "." for reason in decision.reasons]
     usual = f"{decision.level} calls require approval ({decision.source})."
     after += line("Reason:", *(reasons or [usual]))
-    after += line("Can it be undone?", undo_of(facts, decision.level).says)
+    undo = undo_of(facts, decision.level).says
+    if facts.simulated:
+        # The history of simulated apps ends with them.
+        undo = undo.replace("for a week", "while this program runs")
+    after += line("Can it be undone?", undo)
     if decision.offers_always:
         after += line(f'"{ALWAYS}" would cover: {decision.scope}.')
     named = () if facts.parts else facts.effects
