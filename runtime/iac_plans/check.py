@@ -100,6 +100,14 @@ def _faults(tree: ast.AST) -> Iterator[str]:
             said = f"a plan has no {node.id}"
         elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             said = f"a plan has no attribute {node.attr}"
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "datetime"
+            and node.attr in ("date", "datetime", "timedelta", "timezone")
+            and not isinstance(getattr(node, "ctx", None), ast.Store)
+        ):
+            said = f"write {node.attr}, not datetime.{node.attr}"
         if said:
             yield f"line {getattr(node, 'lineno', 1)}: {said}"
 

@@ -160,7 +160,12 @@ def _failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolError:
         failed[-1].message = f"The plan stopped{line}: {failed[-1].message}"
         return failed[-1]
     kind: ErrorType = "TIMEOUT" if said.startswith("TimeoutError") else "EXECUTION_ERROR"
-    return ToolError(kind, f"The plan stopped{line}: {said}")
+    way = "Dates in rows are datetime objects: use them as they are." if _ISO in said else ""
+    return ToolError(kind, f"The plan stopped{line}: {said}{'.' if way else ''}", way)
+
+
+_ISO: Final = "argument must be str"
+"""What `fromisoformat` says to who gives it a date that is read already."""
 
 
 def plain(value: Any, depth: int = 0) -> Any:

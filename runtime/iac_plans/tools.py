@@ -9,8 +9,9 @@ REHEARSE: Final = "rehearse_plan"
 
 _FORM: Final = (
     "A plan is a short Python program. It calls the tools of an app as functions, such"
-    " as mail.list('message', of='inbox'). Rows are dictionaries. The value of the last line is"
-    " the answer. You cannot import modules; datetime is available."
+    " as mail.list('message', of='inbox'). Rows are dictionaries, and dates in them are datetime"
+    " objects. What makes an object returns its reference. The value of the last line is the"
+    " answer. You cannot import modules; use datetime, date and timedelta as they are."
 )
 _INPUT: Final = {
     "type": "object",

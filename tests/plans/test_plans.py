@@ -39,6 +39,7 @@ FLAGGED = {"element": "message", "of": "inbox", "where": {"flagged status": True
         ("import os", "line 1: a plan imports nothing"),
         ('mail.count("message") + "a"', "line 1: Operator . is not supported"),
         ("mail._x", "line 1: a plan has no attribute _x"),
+        ("datetime.datetime(2026, 1, 1)", "line 1: write datetime, not datetime.datetime"),
         ("def f(", "line 1: .* was never closed"),
     ],
 )
