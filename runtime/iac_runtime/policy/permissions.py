@@ -50,8 +50,9 @@ if TYPE_CHECKING:
 _TOO_MANY: Final = (
     "Too many approval prompts of {} were declined or ignored. No more will appear for {}."
 )
-_UNANSWERED: Final = "Nobody declined. Tell the user that an approval prompt will appear, then"
-" call again."
+_UNANSWERED: Final = (
+    "Nobody declined. Tell the user that an approval prompt will appear, then call again."
+)
 _SILENT: Final = "Nobody answered the prompt; nothing was sent."
 _WAYS: Final[Mapping[Approver, str]] = {
     "client": "the client",
