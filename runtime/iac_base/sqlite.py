@@ -93,15 +93,20 @@ def open_database(
 def _open(
     path: Path, schema: DatabaseSchema, wait: float, *, suspect: bool = False
 ) -> sqlite3.Connection:
-    size = 0
-    with contextlib.suppress(FileNotFoundError):
+    try:
         size = private_file(path).st_size
+    except FileNotFoundError:
+        size = 0
+        # SQLite would follow a link, and make the file as open as the umask lets it. Only what is
+        # new is opened here: closing a file takes from this process all locks that SQLite holds
+        # on it, and another program then throws away what was written ahead.
+        # Source: sqlite.org, "How To Corrupt An SQLite Database File", 2.2.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
+    else:
         if size == 0:
             # It is made below the lock, with its tables: what is empty now was emptied.
             raise _DamagedError("it is empty")
     suspect = suspect or size <= LARGE or Path(f"{path}-wal").exists()
-    # SQLite would follow a link, and make the file as open as the umask lets it.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE))
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
         version = check_version(connection, path, schema)

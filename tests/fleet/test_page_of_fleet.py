@@ -72,7 +72,7 @@ def test_the_page_shows_all_macs_and_searches_their_calls(
     assert HOSTILE not in text
     assert "&lt;script&gt;" in text
     assert "notes_count" not in read(page, "/fleet?app=com.apple.mail")
-    assert "Every chain holds" in read(page, "/fleet?check=1")
+    assert "All logs are intact" in read(page, "/fleet?check=1")
     with database.connected(fleet.address("owner")) as owner:
         owner.execute("UPDATE rows SET body = '{}' WHERE seq = 3")
     assert "it was changed" in read(page, "/fleet?check=1")
