@@ -392,9 +392,5 @@ def _shift(around: Frame | None, window: ScreenWindow) -> tuple[float, float]:
 
 
 def _unseen(message: str) -> UiError:
-    return UiError(
-        "NOT_SUPPORTED",
-        message,
-        "Scroll the element into view, or read it again.",
-        reason="not_shown",
-    )
+    way = "Scroll the element into view, or read it again."
+    return UiError("NOT_SUPPORTED", message, way, reason="not_shown")

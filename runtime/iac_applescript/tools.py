@@ -11,7 +11,7 @@ def _text(description: str, most: int, least: int = 0) -> Schema:
     return {"type": "string", "description": description, **bounds}
 
 
-_APP: Final = _text("The app: its key, name or bundle id, as in list_scriptable_apps.", 200)
+_APP: Final = _text("The app's key, name or bundle id, as list_scriptable_apps shows them.", 200)
 _INTENT: Final = _text(
     "What the user wants, in a few words, without names or private content.", 400, least=1
 )
@@ -19,7 +19,7 @@ _SCRIPT: Final = _text("The script.", 65536, least=1)
 _LANGUAGE: Final = {
     "type": "string",
     "enum": ["applescript", "javascript"],
-    "description": "The language. Default: applescript.",
+    "description": "The script's language. Default: applescript.",
 }
 _TEXT: Final = {"type": "string"}
 _JSON: Final = [
@@ -31,7 +31,7 @@ _JSON: Final = [
 _OUTPUT: Final = {
     "type": "object",
     "properties": {
-        "success": {"type": "boolean", "description": "Whether it worked."},
+        "success": {"type": "boolean", "description": "Whether the call succeeded."},
         "data": {"type": "object", "description": "The answer. Empty after a failure."},
         "error": {
             "type": "object",
@@ -61,7 +61,12 @@ def _input(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
 
 
 def _limit(most: int) -> Schema:
-    return {"type": "integer", "minimum": 1, "maximum": most, "description": "How many at most."}
+    return {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": most,
+        "description": "The highest number of results.",
+    }
 
 
 def _tool(name: str, does: str, purpose: str, input: Schema, **more: Any) -> Tool:
@@ -77,8 +82,8 @@ TOOLS: Final = (
     _tool(
         "discover_capabilities",
         "discover",
-        "Say what is possible here: apps, tools by level, guides, what was learned. The"
-        " first call of a new conversation.",
+        "Say what is possible here: apps, tools by level, guides, and what was learned from"
+        " earlier scripts. Call this first in a new conversation.",
         _input(),
         words="capabilities overview scripts",
         example={},
@@ -86,8 +91,8 @@ TOOLS: Final = (
     _tool(
         "get_smart_suggestion",
         "suggest_ways",
-        "Say the best way to do something: a tool that does it, a script that worked before, or"
-        " lines of a guide. Call this before you write a script.",
+        "Say the best way to do something: a tool, a script that worked before, or advice from a"
+        " guide. Call this before you write a script.",
         _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
         words="advise approach automate best recommend suggest way",
         example={"intent": "make a reminder from a mail", "app": "Mail"},
@@ -95,8 +100,8 @@ TOOLS: Final = (
     _tool(
         "list_scriptable_apps",
         "list_apps",
-        "List the apps with a dictionary: name, bundle id, path, whether it is running, whether"
-        " tools are built for it.",
+        "List the apps that scripts can control: name, bundle id, path, whether the app is running,"
+        " and whether it has tools.",
         _input(filter=_text("Only apps whose name or bundle id contains this.", 100)),
         words="applescript apps automated programs scriptable scripted understand",
         example={"filter": "mail"},
@@ -104,14 +109,21 @@ TOOLS: Final = (
     _tool(
         "get_app_dictionary",
         "show_dictionary",
-        "Show an app's dictionary. Without a term you get an overview. A term is a suite (own,"
-        " standard, classes), class, command, property or enumeration; or search for words.",
+        "Show an app's scripting dictionary: its classes, commands and properties. Give a term,"
+        " or search for words. Otherwise you get an overview.",
         _input(
             ("app",),
             app=_APP,
-            term=_text("A suite or a term.", 100),
-            search=_text("Words to search for terms.", 100),
-            page={"type": "integer", "minimum": 1, "maximum": 1000, "description": "Which page."},
+            term=_text(
+                "A suite (own, standard or classes), class, command, property or enumeration.", 100
+            ),
+            search=_text("Words in the terms that you look for.", 100),
+            page={
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 1000,
+                "description": "The page of the answer.",
+            },
         ),
         words="classes commands dictionary properties scripting sdef terms understand",
         example={"app": "Notes", "term": "note"},
@@ -119,7 +131,7 @@ TOOLS: Final = (
     _tool(
         "get_app_skill",
         "show_skill",
-        "Get the guide of an app: how to script it, common mistakes, tested lines.",
+        "Get the guide for scripting an app: advice, common mistakes and tested examples.",
         _input(("app",), app=_APP),
         words="app automate guide scripting tips traps tricks",
         example={"app": "Mail"},
@@ -128,7 +140,7 @@ TOOLS: Final = (
         "validate_applescript",
         "validate",
         "Check a script without running it: syntax, terms, effects, and the apps that it names."
-        " Says which checks were made.",
+        " The answer says which checks were made.",
         _input(("script",), script=_SCRIPT, language=_LANGUAGE),
         words="check compile correct dangerous safe script syntax test valid validate",
         example={"script": 'tell application "Notes" to count notes'},
@@ -136,23 +148,29 @@ TOOLS: Final = (
     _tool(
         "execute_applescript",
         "execute",
-        "Run an AppleScript or JavaScript for Automation that no tool covers: a text, a file, or a"
-        " saved script. It is analysed first, and requires approval unless it provably only reads."
-        " Call get_smart_suggestion first.",
+        "Run AppleScript or JavaScript for Automation, if no tool does the task. Give a text, a"
+        " file or a saved script. IAC analyses it first. It requires approval, unless IAC can"
+        " prove that it only reads. Call get_smart_suggestion first.",
         _input(
             script=_SCRIPT,
-            script_path=_text("Instead of script: a file in a folder for scripts.", 1000, least=1),
-            saved=_text("Instead of script: a saved script, by name or library id.", 200, least=1),
+            script_path=_text(
+                "Without script: the path of the file to run, in a folder for scripts.",
+                1000,
+                least=1,
+            ),
+            saved=_text(
+                "Without script: the name or library id of the saved script to run.", 200, least=1
+            ),
             language=_LANGUAGE,
             timeout={
                 "type": "number",
                 "minimum": 1,
                 "maximum": 300,
-                "description": "Seconds. Default: 30.",
+                "description": "The time limit in seconds. Default: 30.",
             },
             arguments={
-                "description": "Data for the script's run handler: a list of any JSON. An object"
-                " is one item, or a saved script's parameters by name.",
+                "description": "Values for the script's run handler: a list of JSON values. For a"
+                " saved script, an object gives its parameters by name; otherwise it is one value.",
                 "anyOf": [
                     {"type": "array", "items": {"anyOf": _JSON}, "maxItems": 20},
                     {"type": "object", "additionalProperties": True},
@@ -161,7 +179,7 @@ TOOLS: Final = (
             output={
                 "type": "string",
                 "enum": ["json", "text"],
-                "description": "The result as a value (json, the default) or as text for people.",
+                "description": "Return the result as a JSON value (the default) or as text.",
             },
             intent=_INTENT,
         ),
@@ -173,11 +191,14 @@ TOOLS: Final = (
     _tool(
         "analyze_failure",
         "analyse_failure",
-        "Explain why a script failed: the cause, fixes in order, a corrected script if certain,"
-        " scripts that worked.",
+        "Explain why a script failed: the cause, the fixes to try in order, and similar scripts"
+        " that worked. If the fix is certain, you also get a corrected script.",
         _input(
             error=_text("The error text.", 8000),
-            number={"type": "integer", "description": "The error number, if only that is known."},
+            number={
+                "type": "integer",
+                "description": "The error number, if you know nothing else.",
+            },
             script=_SCRIPT,
             language=_LANGUAGE,
         ),
@@ -190,8 +211,8 @@ TOOLS: Final = (
     _tool(
         "get_workflow_pattern",
         "find_patterns",
-        "Get scripts for an intent: those that worked here, and those of the library, with the"
-        " call that runs each. Advice only.",
+        "Find scripts for an intent: scripts that worked on this Mac, and scripts of IAC's library."
+        " Each comes with the call that runs it. This tool runs nothing.",
         _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
         words="again before done earlier last library pattern saved script time worked",
         example={"intent": "export the selected photos"},
@@ -199,7 +220,7 @@ TOOLS: Final = (
     _tool(
         "get_learning_stats",
         "show_stats",
-        "Show what was learned: number of patterns, success by app, most frequent failures.",
+        "Show what IAC learned from scripts: number of scripts, success by app, frequent failures.",
         _input(),
         words="failed learned often scripts statistics succeeded",
         example={},
@@ -208,12 +229,12 @@ TOOLS: Final = (
         "get_system_state",
         "show_state",
         "Show the Mac's state: front app, running apps, windows, volume, battery, network,"
-        " appearance, displays. A part that cannot be read says why.",
+        " appearance, displays. If a part cannot be read, the answer says why.",
         _input(
             parts={
                 "type": "array",
                 "items": {"type": "string", "enum": list(PARTS)},
-                "description": "Which parts. Default: all.",
+                "description": "The parts to show. Default: all.",
             }
         ),
         words=(
