@@ -234,9 +234,8 @@ class Permissions:
         granted = _GRANTED if (facts.holder, facts.memory) in self._granted else ""
         decision = decide_within(*known, granted)
         # Where nobody can be asked, what somebody allowed for good is allowed still.
-        asked = facts if facts.ways else replace(facts, ways=APPROVERS)
-        offers = decision if facts.ways else decide_within(asked, known[1], granted)
-        if granted or not offers.offers_always:
+        asked = decide_within(replace(facts, ways=facts.ways or APPROVERS), known[1], granted)
+        if granted or not asked.offers_always:
             return decision
         from iac_runtime.policy.approvals import find
 
