@@ -222,9 +222,8 @@ class Permissions:
     def judge(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call, or with several together."""
         if facts.parts:
-            parts = [replace(part, ways=facts.ways) for part in facts.parts]
-            found = together([self.judge(part) for part in parts])
-            if found.action == "allow" and any(part.tool != facts.tool for part in parts):
+            found = together([self.judge(replace(part, ways=facts.ways)) for part in facts.parts])
+            if found.action == "allow" and any(part.tool != facts.tool for part in facts.parts):
                 # A rule may be about the tool that makes these calls.
                 itself = self.judge(replace(facts, parts=(), effects=(), shown=(), pin=""))
                 if itself.action != "allow":
@@ -234,7 +233,8 @@ class Permissions:
         granted = _GRANTED if (facts.holder, facts.memory) in self._granted else ""
         decision = decide_within(*known, granted)
         # Where nobody can be asked, what somebody allowed for good is allowed still.
-        asked = decide_within(replace(facts, ways=facts.ways or APPROVERS), known[1], granted)
+        able = facts if facts.ways else replace(facts, ways=APPROVERS)
+        asked = decision if able is facts else decide_within(able, *known[1:], granted)
         if granted or not asked.offers_always:
             return decision
         from iac_runtime.policy.approvals import find
