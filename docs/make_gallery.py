@@ -68,7 +68,9 @@ def _shown(row: dict[str, Any], gate: Gate) -> str:
     level = answer.level
     if isinstance(answer, Asks):
         # As it looks for real apps.
-        said = answer.question.text.replace(" (simulated apps)", "")
+        said = answer.question.text.replace(" (simulated apps)", "").replace(
+            "while this program runs", "for a week"
+        )
         asked = said.partition(". All of it: ")[0]
         answer = gate.call(call._replace(token=answer.token, verdict="once"))
     if isinstance(answer, Asks):

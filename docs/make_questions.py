@@ -131,7 +131,11 @@ def page() -> str:
     for number, (tool, _, text) in enumerate(questions(), 1):
         # Where the whole of a long one is kept is another place on every machine.
         # As it looks for real apps.
-        said = text.partition(". All of it: ")[0].replace(" (simulated apps)", "")
+        said = (
+            text.partition(". All of it: ")[0]
+            .replace(" (simulated apps)", "")
+            .replace("while this program runs", "for a week")
+        )
         parts.append(f"## {number}. `{tool}`\n\n```text\n{said}\n```\n")
     return "\n".join(parts)
 

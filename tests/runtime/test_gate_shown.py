@@ -88,7 +88,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 " modification date 2026-02-25 18:00",
                 "Reason: DANGEROUS calls always require approval.",
                 "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes. It can"
-                " be moved back for a week.",
+                " be moved back while this program runs.",
                 f"DANGEROUS: notes_delete, {NOTES}[0]",
             ],
         ),
@@ -109,7 +109,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 " modification date 2026-02-25 18:00",
                 'Arguments: to = the folder "Work".',
                 "Reason: MODIFY calls require approval (preset cautious).",
-                "Can it be undone? Yes, for a week: it can be moved back.",
+                "Can it be undone? Yes, while this program runs: it can be moved back.",
             ],
         ),
         (
@@ -143,7 +143,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 '  event "Dentist", start date 2026-03-03 08:00, end'
                 ' date 2026-03-03 08:45, location "12 High Street"',
                 "Reason: DANGEROUS calls always require approval.",
-                "Can it be undone? No: it is gone, but IAC keeps what it could read for a week.",
+                "Can it be undone? No: it is gone, but IAC keeps what it could read while this program runs.",
             ],
         ),
         (
@@ -155,7 +155,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 " size 412 bytes",
                 "Reason: DANGEROUS calls always require approval.",
                 "Can it be undone? Yes, until the Trash is emptied. It can be moved"
-                " back for a week.",
+                " back while this program runs.",
                 'DANGEROUS: finder_delete, desktop.items["Todo.txt"]',
             ],
         ),
@@ -184,7 +184,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 'Claude wants to change the calendar "Home" in Calendar.',
                 'It sets name to "House".',
                 "Reason: MODIFY calls require approval (preset cautious).",
-                "Can it be undone? Yes, for a week: the old values are kept and can be restored.",
+                "Can it be undone? Yes, while this program runs: the old values are kept and can be restored.",
             ],
         ),
     ],
