@@ -143,7 +143,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 '  event "Dentist", start date 2026-03-03 08:00, end'
                 ' date 2026-03-03 08:45, location "12 High Street"',
                 "Reason: DANGEROUS calls always require approval.",
-                "Can it be undone? No: it is gone, but IAC keeps what it could read while this program runs.",
+                "Can it be undone? No: it is gone, but IAC keeps what it could read while this"
+                " program runs.",
             ],
         ),
         (
@@ -184,7 +185,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
                 'Claude wants to change the calendar "Home" in Calendar.',
                 'It sets name to "House".',
                 "Reason: MODIFY calls require approval (preset cautious).",
-                "Can it be undone? Yes, while this program runs: the old values are kept and can be restored.",
+                "Can it be undone? Yes, while this program runs: the old values are kept and can"
+                " be restored.",
             ],
         ),
     ],
