@@ -137,7 +137,8 @@ def surroundings(
         nodes = [node for node in read(level) if node.visible]
         texts += [node.title or str(node.value or "") for node in nodes if node.role in _TEXTS]
         level = tuple(handle for node in nodes for handle in node.children)[:_ROW_PARTS]
-    return tuple(filter(None, texts))
+    # An editor marks what is not saved.
+    return tuple(filter(None, (text.strip("*•").strip() for text in texts)))
 
 
 def row_reader(
