@@ -40,6 +40,7 @@ _ADDITIONS: Final = re.compile(
 )
 _CURRENT: Final = re.compile(r"(\w+)\s*=\s*Application\.currentApplication\(\)\s*;?")
 _CURLY: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
+_APP: Final = re.compile(r'\bapp (?=")')
 _OPENED: Final = re.compile(
     r"(?mi)^\s*(?:(tell)\s+(?!.*\bto\s+\S)|(repeat)\b|(try)\s*$|(if)\b.*\bthen\s*$)"
 )
@@ -213,7 +214,8 @@ def _cause(error: str, number: int | None) -> Cause | None:
 def _trap(error: str, number: int | None, given: "FailedScript", sure: bool) -> Trap | None:
     if not given.script:
         return None
-    text = f"{error[-_LONGEST // 10 :].strip()}\n---\n{given.script[:_LONGEST]}"
+    script = _APP.sub("application ", given.script[:_LONGEST])
+    text = f"{error[-_LONGEST // 10 :].strip()}\n---\n{script}"
     for trap in _causes().traps:
         if trap.numbers and number not in trap.numbers:
             continue

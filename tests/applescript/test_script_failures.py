@@ -200,6 +200,29 @@ Dateifehler. (-54) | read file ((path to documents folder as text) & "a") | prot
 Can’t get inbox of «script». (-1728) | return inbox | outside the tell
 Can’t make "a" into type specifier. (-1700) | tell app "Notes" to show "a" | object of the app
 AppleEvent timed out. (-1712) | tell app "Mail" ¶ display dialog "x" ¶ end tell | dialog
+Error: TypeError: app.Note is not a constructor (-2700) | new app.Note({name: "x"}) | new before
+Error: TypeError: app.folders is not a function (-2700) | app.folders("x") | not chosen with parentheses
+Error: ReferenceError: Can't find variable: n (-2700) | function f() { const n = 1 } ¶ n | another function
+Error: ReferenceError: Can't find variable: se (-2700) | se.processes() | did not name first
+Error: TypeError: a.filter is not a function (-2700) | const a = ObjC.unwrap(b)[0]; a.filter(x => x) | inside
+Error: TypeError: console.table is not a function (-2700) | console.table([1]) | except console.log
+Expected end of line but found “[”. (-2741) | return l[1] | square brackets
+Zeilenende erwartet, aber „.“ gefunden. (-2741) | return x.name | with dots
+Expected end of line, etc. but found “"”. (-2741) | display dialog "a" "b" | follow each other
+Expected end of line but found unknown token. (-2741) | return 7 % 2 | operator
+Expected end of line but found “{”. (-2741) | if x then { ¶ beep ¶ } | another programming language
+La variable « null » n’est pas définie. (-2753) | return null | nothing is missing value
+Can’t make false into type text. (-1700) | set x to choose from list {"a"} ¶ x as text | when the user cancels
+Can’t make {button returned:"OK"} into type text. (-1700) | (display dialog "x") as text | a record, not a text
+„POSIX path of file "a" of folder "b"“ kann nicht gelesen werden. (-1728) | tell app "Finder" to POSIX path of first file of home | reference of Finder
+Can’t make "3 days" into type number. (-1700) | (current date) + "3 days" | span of time
+Can’t get day of "2026-01-01". (-1728) | set d to "2026-01-01" ¶ day of d | only a date
+Can’t make {"1", "2"} into type integer. (-1700) | {"1", "2"} as integer | list or a record
+Can’t get shortcut "x". (-1728) | tell app "Shortcuts Events" to run shortcut "x" | no shortcut
+Can’t get cell "B2". (-1728) | tell app "Numbers" to get value of cell "B2" | belong to a table
+Can’t get buddy "x". (-1728) | tell app "Messages" to send "x" to buddy "x" | participant
+Can’t get person "Anna". Invalid index. (-1719) | tell app "Contacts" to get person "Anna" | with this name
+Expected variable name or property but found string. (-2741) | set "x" to 3 | cannot be a name
 """  # noqa: E501
 
 
@@ -210,6 +233,26 @@ def test_error_and_script_together_say_why(row: str) -> None:
     found = explain(error, None, script, language)
     assert says in found.says, found.says
     assert found.fixes
+
+
+FREE = r"""
+Expected end of line but found identifier. (-2741) | tell app "Mail" ¶ set x to (a = b) ¶ print mesage 1 ¶ end tell | does not know a word
+Can’t get item 1 of {}. (-1728) | set x to {} ¶ item 1 of x | fewer items
+Can’t get text item 2 of "a". (-1728) | text item 2 of "a" | parts
+Can’t get window "No". (-1728) | tell app "Finder" to close window "No" | does not exist
+ls: x: No such file or directory (1) | do shell script "ls ~/x" | shell command failed
+Error: Error: Can't get object. (-1728) | Application("Notes").notes.byName("x").body() | does not exist
+Error: TypeError: undefined is not an object (evaluating 'app.windows[0].x') (-2700) | app.windows[0].x() | no window
+Error: TypeError: n.name.trim is not a function. (-2700) | const n = app.notes[0]; n.name.trim() | until you call it
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("row", FREE.strip().splitlines())
+def test_a_trap_leaves_what_another_explains_better(row: str) -> None:
+    error, script, says = row.replace(" ¶ ", "\n").split(" | ")
+    language = "javascript" if "Error: " in error else "applescript"
+    found = explain(error, None, script, language)
+    assert says in found.says, found.says
 
 
 @given(st.text(max_size=120), st.none() | st.integers(-20000, 20000))
