@@ -214,7 +214,9 @@ def _cause(error: str, number: int | None) -> Cause | None:
 def _trap(error: str, number: int | None, given: "FailedScript", sure: bool) -> Trap | None:
     if not given.script:
         return None
-    script = _APP.sub("application ", given.script[:_LONGEST])
+    # Without blank lines and indents: a long run of them would make the patterns slow.
+    lines = (line.strip() for line in given.script[:_LONGEST].splitlines())
+    script = _APP.sub("application ", "\n".join(filter(None, lines)))
     text = f"{error[-_LONGEST // 10 :].strip()}\n---\n{script}"
     for trap in _causes().traps:
         if trap.numbers and number not in trap.numbers:

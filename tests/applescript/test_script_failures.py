@@ -223,6 +223,12 @@ Can’t get cell "B2". (-1728) | tell app "Numbers" to get value of cell "B2" | 
 Can’t get buddy "x". (-1728) | tell app "Messages" to send "x" to buddy "x" | participant
 Can’t get person "Anna". Invalid index. (-1719) | tell app "Contacts" to get person "Anna" | with this name
 Expected variable name or property but found string. (-2741) | set "x" to 3 | cannot be a name
+„item 1 of selection“ kann nicht gelesen werden. (-1728) | tell app "Mail" to get item 1 of selection | Nothing is selected
+Can’t make "100,100" into type point. (-1700) | tell app "Finder" to set position of window 1 to "100,100" | list of numbers
+Can’t set bounds of window 1 to {0, 0, 800}. (-10006) | tell app "Safari" to set bounds of window 1 to {0, 0, 800} | four for bounds
+Can’t make "a" into type integer. (-1700) | tell app "System Events" to key code "a" | number of a key
+Error: SyntaxError: JSON Parse error: Unexpected EOF (-2700) | JSON.parse("") | not JSON
+Error: TypeError: r.textReturned is not a function (-2700) | const r = app.displayDialog("x"); r.textReturned() | plain record
 """  # noqa: E501
 
 
