@@ -40,6 +40,7 @@ _ADDITIONS: Final = re.compile(
 )
 _CURRENT: Final = re.compile(r"(\w+)\s*=\s*Application\.currentApplication\(\)\s*;?")
 _CURLY: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
+_APP: Final = re.compile(r'\bapp (?=")')
 _OPENED: Final = re.compile(
     r"(?mi)^\s*(?:(tell)\s+(?!.*\bto\s+\S)|(repeat)\b|(try)\s*$|(if)\b.*\bthen\s*$)"
 )
@@ -72,7 +73,11 @@ class Cause(NamedTuple):
 
 
 class Trap(NamedTuple):
-    """What error and script say together; `numbers` and `language` are empty where any fits."""
+    """What error and script say together; `numbers` and `language` are empty where any fits.
+
+    `always` is tried even where the error's words are sure; with `alone`, the fixes of the cause
+    do not follow those of the trap.
+    """
 
     id: str
     says: str
@@ -81,6 +86,8 @@ class Trap(NamedTuple):
     numbers: tuple[int, ...]
     language: str
     repairs: bool
+    always: bool
+    alone: bool
 
 
 class Causes(NamedTuple):
@@ -117,6 +124,8 @@ def _causes() -> Causes:
             tuple(row.get("numbers", ())),
             row.get("language", ""),
             row.get("repairs", True),
+            row.get("always", False),
+            row.get("alone", False),
         )
         for row in read["trap"]
     )
@@ -155,7 +164,7 @@ def explain(
     cause = _cause(error, number)
     # Words that are sure need no look at the script.
     sure = cause is not None and cause.first and cause.numbered and cause.told_by(error)
-    trap = _trap(error, number, script, language) if script and not sure else None
+    trap = _trap(error, number, FailedScript(script, language, nearest_app), sure)
     if cause is None:
         if trap is not None:
             return ScriptFailure(trap.id, number, trap.says, trap.fixes)
@@ -165,7 +174,7 @@ def explain(
     # The cause still tells which kind of error it is; why and what to do the trap knows better.
     says, fixes = cause.says, cause.fixes
     if trap is not None:
-        says, fixes = trap.says, (*trap.fixes, *cause.fixes[:2])
+        says, fixes = trap.says, trap.fixes if trap.alone else (*trap.fixes, *cause.fixes[:2])
     change = (found.script, found.says) if found else (None, "")
     return ScriptFailure(cause.id, number, says, fixes, *change)
 
@@ -202,12 +211,17 @@ def _cause(error: str, number: int | None) -> Cause | None:
     return next((row for row in told if row.first), known or next(iter(told), None))
 
 
-def _trap(error: str, number: int | None, script: str, language: str) -> Trap | None:
-    text = f"{error[-_LONGEST // 10 :].strip()}\n---\n{script[:_LONGEST]}"
+def _trap(error: str, number: int | None, given: "FailedScript", sure: bool) -> Trap | None:
+    if not given.script:
+        return None
+    # Without blank lines and indents: a long run of them would make the patterns slow.
+    lines = (line.strip() for line in given.script[:_LONGEST].splitlines())
+    script = _APP.sub("application ", "\n".join(filter(None, lines)))
+    text = f"{error[-_LONGEST // 10 :].strip()}\n---\n{script}"
     for trap in _causes().traps:
         if trap.numbers and number not in trap.numbers:
             continue
-        if trap.language and language != trap.language:
+        if (trap.language and given.language != trap.language) or (sure and not trap.always):
             continue
         if any(words.search(text) for words in trap.match):
             return trap
