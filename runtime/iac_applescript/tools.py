@@ -104,13 +104,13 @@ TOOLS: Final = (
     _tool(
         "get_app_dictionary",
         "show_dictionary",
-        "Show an app's dictionary. Without a term you get an overview. A term is a suite (own,"
-        " standard, classes), class, command, property or enumeration; or search for words.",
+        "Show an app's dictionary: an overview, a group (own, standard or classes), or a term: a"
+        " class, command, property or enumeration. Or search for words.",
         _input(
             ("app",),
             app=_APP,
-            term=_text("A suite or a term.", 100),
-            search=_text("Words to search for terms.", 100),
+            term=_text("The name of a group, class, command, property or enumeration.", 100),
+            search=_text("Words to search the terms for.", 100),
             page={"type": "integer", "minimum": 1, "maximum": 1000, "description": "Which page."},
         ),
         words="classes commands dictionary properties scripting sdef terms understand",
@@ -190,8 +190,8 @@ TOOLS: Final = (
     _tool(
         "get_workflow_pattern",
         "find_patterns",
-        "Get scripts for an intent: those that worked here, and those of the library, with the"
-        " call that runs each. Advice only.",
+        "Get scripts for a task: those that worked here, and those of the library, with the"
+        " call that runs each. Runs none of them.",
         _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
         words="again before done earlier last library pattern saved script time worked",
         example={"intent": "export the selected photos"},
@@ -199,7 +199,7 @@ TOOLS: Final = (
     _tool(
         "get_learning_stats",
         "show_stats",
-        "Show what was learned: number of patterns, success by app, most frequent failures.",
+        "Show what IAC learned from scripts: number of patterns, success by app, failures.",
         _input(),
         words="failed learned often scripts statistics succeeded",
         example={},
