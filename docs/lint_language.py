@@ -198,7 +198,12 @@ def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
             told = bool(_SAYS.match(getattr(node.func, "id", name)))
         else:
             told = told and isinstance(node, ast.keyword | ast.IfExp)
-        waiting += ((child, told) for child in ast.iter_child_nodes(node))
+        waiting += ((child, told) for child in ast.iter_child_nodes(node) if not _is_index(child))
+
+
+def _is_index(node: ast.AST) -> bool:
+    """Say whether this is the words that a search finds a tool by; nobody reads them."""
+    return isinstance(node, ast.keyword) and node.arg == "words"
 
 
 def _text(node: ast.expr) -> str:

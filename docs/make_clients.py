@@ -55,8 +55,8 @@ def _page(client: Client, told: Mapping[str, Any], prompt: str) -> str:
         f'{_ASKS[told["asks"]].format(name=client.name)} You choose "Allow once", "Always allow"'
         " (if the prompt offers it), or you decline.",
         f"```{prompt}",
-        'Before that, the client may ask "allow this tool?". IAC does not count that answer as an'
-        " approval. [Here are forty prompts](../questions.md).",
+        'Before IAC asks, the client itself may ask "allow this tool?". IAC does not count that'
+        " answer as an approval. [Here are forty prompts](../questions.md).",
         _asked_by(client),
         "## What it cannot do",
         "\n".join(f"- {line}" for line in told["limits"]),

@@ -141,7 +141,7 @@ def finalize(value: Any) -> SourceText:
     if isinstance(value, SourceText):
         return value
     # The text of a value that is missing says its name.
-    raise TypeError(f"{str(value)!r} did not come through literal(), identifier() or prose()")
+    raise TypeError(f"{str(value)!r} was not made by literal(), identifier() or prose()")
 
 
 MAX_NAME = 64

@@ -166,7 +166,7 @@ def _told_value(
         notes.append("The element holds a secret, so the value was not read back.")
     elif not done:
         notes.append(
-            "The element now has another value than the one set. The app may have changed it."
+            "The element now has another value than the call set. Perhaps the app changed it."
         )
     return {
         "success": done,
@@ -226,7 +226,7 @@ def check_enabled(node: UiNode) -> None:
         raise UiError(
             "NOT_SUPPORTED",
             f"The {node.role.replace('_', ' ')} {quoted(node.title, 60)} is disabled.",
-            "Find out what the app needs before it enables this element, then read it again.",
+            "Find out why the app has disabled this element. Then read the element again.",
             reason="disabled",
         )
 

@@ -79,8 +79,8 @@ TOOLS: Final = (
             {
                 "app": APP_FACTS,
                 "tree": text_of(
-                    "One element per line, its id first. With depth, an element's path joins the"
-                    " steps of the lines that it is indented under, and its own, by slashes."
+                    "One element per line, its id first. With depth, each line has one step of a"
+                    " path: join the steps of its parent lines and its own by slashes."
                 ),
                 "depth": COUNT,
                 **FOUND,

@@ -56,8 +56,8 @@ ACTING: Final = (
     ),
     Tool(
         "type_text",
-        "Add text at the end of an element, exactly or not at all: directly, by a paste that"
-        " restores the clipboard, or by keys.",
+        "Add text at the end of an element, all of it or nothing. IAC sets it directly, pastes it"
+        " and restores the clipboard, or types it.",
         object_of(
             {
                 "app": APP,
@@ -126,7 +126,7 @@ ACTING: Final = (
     ),
     Tool(
         "scroll",
-        "Bring an element into view, or scroll it by pages.",
+        "Scroll an element into view, or scroll its contents by pages.",
         object_of(
             {
                 "app": APP,
@@ -258,7 +258,7 @@ ACTING: Final = (
     ),
     Tool(
         "wait_for",
-        "Wait until an element appears, goes or changes, instead of reading it repeatedly.",
+        "Wait until an element appears, disappears or changes, instead of reading it repeatedly.",
         object_of(
             {
                 "app": APP,

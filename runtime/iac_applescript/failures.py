@@ -306,7 +306,9 @@ def _end(given: FailedScript) -> Mended | None:
     ended = len(_ENDED.findall(given.script))
     if len(opened) != ended + 1 or len(set(opened)) != 1:
         return None
-    return Mended(f"{given.script.rstrip()}\nend {opened[0]}", f"adds end {opened[0]} at the end")
+    return Mended(
+        f"{given.script.rstrip()}\nend {opened[0]}", f'adds the line "end {opened[0]}" at the end'
+    )
 
 
 def _app(given: FailedScript) -> Mended | None:

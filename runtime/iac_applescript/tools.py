@@ -109,21 +109,14 @@ TOOLS: Final = (
     _tool(
         "get_app_dictionary",
         "show_dictionary",
-        "Show an app's scripting dictionary: its classes, commands and properties. Give a term,"
-        " or search for words. Otherwise you get an overview.",
+        "Show an app's dictionary: an overview, a group (own, standard or classes), or a term: a"
+        " class, command, property or enumeration. Or search for words.",
         _input(
             ("app",),
             app=_APP,
-            term=_text(
-                "A suite (own, standard or classes), class, command, property or enumeration.", 100
-            ),
-            search=_text("Words in the terms that you look for.", 100),
-            page={
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 1000,
-                "description": "The page of the answer.",
-            },
+            term=_text("The name of a group, class, command, property or enumeration.", 100),
+            search=_text("Words to search the terms for.", 100),
+            page={"type": "integer", "minimum": 1, "maximum": 1000, "description": "Which page."},
         ),
         words="classes commands dictionary properties scripting sdef terms understand",
         example={"app": "Notes", "term": "note"},
@@ -211,8 +204,8 @@ TOOLS: Final = (
     _tool(
         "get_workflow_pattern",
         "find_patterns",
-        "Find scripts for an intent: scripts that worked on this Mac, and scripts of IAC's library."
-        " Each comes with the call that runs it. This tool runs nothing.",
+        "Get scripts for a task: those that worked here, and those of the library, with the"
+        " call that runs each. Runs none of them.",
         _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
         words="again before done earlier last library pattern saved script time worked",
         example={"intent": "export the selected photos"},
@@ -220,7 +213,7 @@ TOOLS: Final = (
     _tool(
         "get_learning_stats",
         "show_stats",
-        "Show what IAC learned from scripts: number of scripts, success by app, frequent failures.",
+        "Show what IAC learned from scripts: number of patterns, success by app, failures.",
         _input(),
         words="failed learned often scripts statistics succeeded",
         example={},

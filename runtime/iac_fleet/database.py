@@ -57,7 +57,7 @@ def connected(address: str) -> Iterator[psycopg.Connection[Any]]:
             yield connection
     except (psycopg.errors.UndefinedFunction, psycopg.errors.UndefinedTable):
         raise SetupError(
-            f"{place} has no tables yet. Its owner must run: iac-fleet migrate"
+            f"The database {place} has no tables yet. Its owner must run: iac-fleet migrate"
         ) from None
     except psycopg.errors.InsufficientPrivilege as error:
         raise SetupError(

@@ -50,11 +50,11 @@ def read_settings() -> FleetSettings:
     except (OSError, ValueError, KeyError, TypeError):
         # What is wrong may quote the address, which may hold a password.
         raise SetupError(
-            f"{path} cannot be read, or has no table [fleet] with database, host and behind."
+            f"{path} cannot be read, or lacks database, host or behind in its section [fleet]."
         ) from None
     kinds = [type(value) for value in found]
     if kinds != [str, str, int, str, tuple] or not found.database:
-        raise SetupError(f"{path}: database and host must be texts, and behind a number.")
+        raise SetupError(f"{path}: database and host must be texts, and behind must be a number.")
     return found
 
 

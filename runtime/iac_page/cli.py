@@ -39,7 +39,7 @@ _ENDS = "To end the page, press Ctrl-C. It also ends if nobody uses it for a whi
 def open_page(
     no_browser: bool, port: int, idle: float, simulate: bool, fleet: bool, key: Path | None
 ) -> None:
-    """Open a page that shows what assistants may do, what they did, and which questions wait.
+    """Open a page that shows what assistants may do, what they did, and which prompts wait.
 
     \b
     Examples:

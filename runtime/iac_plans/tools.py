@@ -10,8 +10,8 @@ REHEARSE: Final = "rehearse_plan"
 _FORM: Final = (
     "A plan is a short Python program. It calls the tools of an app as functions, such"
     " as mail.list('message', of='inbox'). Rows are dictionaries, and dates in them are datetime"
-    " objects. What makes an object returns its reference. The value of the last line is the"
-    " answer. You cannot import modules; use datetime, date and timedelta as they are."
+    " objects. A tool that makes an object returns its reference. The value of the last line is the"
+    " answer. You cannot import modules, but datetime, date and timedelta are there."
 )
 _INPUT: Final = {
     "type": "object",
@@ -30,8 +30,8 @@ _PERFORM: Final = later("iac_plans.performing:plan_run")
 TOOLS: Final = (
     Tool(
         REHEARSE,
-        "Try a plan without changing anything. It really reads from the apps. The answer has its"
-        f" result and a table of everything that it would change. {_FORM}",
+        "Try a plan without changing anything. It really reads from the apps. The answer has the"
+        f" plan's result and a table of everything that it would change. {_FORM}",
         _INPUT,
         _PERFORM,
         words="dry run plan preview program what would happen without changing anything",

@@ -131,7 +131,7 @@ def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, .
     scenario = replace(scenario, allowed=scenario.allowed | frozenset(allowed))
     take, ended = taking("text", scenario, out=not command, served=True)
     with serving(scenario, take, port) as url:
-        click.echo(f"A scripted model listens on {url}", err=True)
+        click.echo(f"A model that gives the scenario's answers listens on {url}", err=True)
         status = run_client(command, url)
     sys.exit(ended() or status)
 
@@ -158,7 +158,7 @@ def server(file: Path, name: str | None, port: int | None) -> None:
     help="A file that lists the MCP servers, in Claude's JSON format.",
 )
 @click.option(
-    "--update", is_flag=True, help="Write CONTRACT again, with the tools as they are now."
+    "--update", is_flag=True, help="Write CONTRACT again, with the tools that the servers list now."
 )
 def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
     """Write the tools of servers to the file CONTRACT, or show what has changed since then.

@@ -33,7 +33,7 @@ def test_setup_writes_every_client_that_is_found_and_everything_goes_again(
     assert status == 0
     said = json.loads(out)
     assert said["ok"]
-    assert any("starts the way a client starts it" in step["says"] for step in said["steps"])
+    assert any("starts as a client would start it" in step["says"] for step in said["steps"])
     assert len(said["ask"]) == 3
     assert "iac" in json.loads(desktop.read_text())["mcpServers"]
     assert "[mcp_servers.iac]" in codex.read_text()

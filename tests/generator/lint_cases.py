@@ -143,13 +143,13 @@ CASES: Final = (
     Case(
         "python-keyword",
         '<command name="import" code="diarimpt"/>',
-        "7: note: command import: is a Python keyword. Its name in Python is import_.",
+        "7: note: command import: is a Python keyword. In Python it is written import_.",
     ),
     Case(
         "python-keyword",
         '<command name="stitch" code="diarbind"><parameter name="in" code="kfil" type="file"/>'
         "</command>",
-        "7: note: parameter in of stitch: is a Python keyword. Its name in Python is in_.",
+        "7: note: parameter in of stitch: is a Python keyword. In Python it is written in_.",
     ),
     Case(
         "javascript-member",

@@ -101,7 +101,7 @@ def test_the_command_prints_a_line_a_finding_and_their_number(tmp_path: Path) ->
     result = run(path)
     assert result.exit_code == 0
     assert result.stdout == (
-        f"{path}:7: note: command import: is a Python keyword. Its name in Python is import_."
+        f"{path}:7: note: command import: is a Python keyword. In Python it is written import_."
         " [python-keyword]\n"
     )
     assert result.stderr == "iac-gen: 1 finding (1 note) in 1 dictionary\n"
@@ -131,7 +131,7 @@ def test_the_command_prints_json(tmp_path: Path) -> None:
             "line": 7,
             "place": "command import",
             "message": "is a Python keyword",
-            "consequence": "Its name in Python is import_.",
+            "consequence": "In Python it is written import_.",
         }
     ]
     assert [one["code"] for one in data["failed"]] == ["empty"]

@@ -98,7 +98,7 @@ def test_templates_of_a_team_are_named_in_the_report_and_in_the_header(
             "module.py.jinja",
             "{{ mend }}",
             "{{ 'mine' }}",
-            "'mine' did not come through literal(), identifier() or prose()",
+            "'mine' was not made by literal(), identifier() or prose()",
         ),
         ("module.py.jinja", "{{ mend }}", "{% mine %}", "unknown tag 'mine'"),
         ("module.py.jinja", "__all__ =", "__all__ = (", "do not give Python"),

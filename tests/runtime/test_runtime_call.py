@@ -36,7 +36,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
     ("tool", "arguments", "words"),
     [
         ("diary_list", {"elemnt": "entry"}, ['no argument "elemnt"', "Nearest: element"]),
-        ("diary_list", {"element": "entry", "considering": "case"}, ["no dictionary", "script"]),
+        ("diary_list", {"element": "entry", "considering": "case"}, ["No dictionary", "script"]),
         ("diary_list", {}, ["Missing required argument: element."]),
         ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
         (

@@ -204,7 +204,7 @@ def test_the_command_writes_a_report(
     path = tmp_path / "probe.json"
     run("9", "10", "12", "13", "--simulate", "--output", str(path))
     out, err = capsys.readouterr()
-    assert out.startswith("4 answers are in ")
+    assert out.startswith("4 answers were written to ")
     assert err == ""
     report = json.loads(path.read_text(encoding="utf-8"))
     assert report["simulated"] is True

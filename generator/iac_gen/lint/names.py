@@ -152,7 +152,9 @@ def python_keyword(facts: LintFacts) -> Iterator[LintHit]:
     for command in _commands(facts):
         for member in (None, *command.parameters):
             if keyword.iskeyword(name := naming.snake((member or command).name)):
-                yield hit(command, "is a Python keyword", f"Its name in Python is {name}_.", member)
+                yield hit(
+                    command, "is a Python keyword", f"In Python it is written {name}_.", member
+                )
 
 
 def javascript_member(facts: LintFacts) -> Iterator[LintHit]:

@@ -65,9 +65,9 @@ def connect(address: str, timeout: float) -> DBusConnection:
     try:
         return DBusConnection(prep_socket(get_bus(address), timeout=timeout))
     except KeyError:
-        raise Silent("this session has no bus (DBUS_SESSION_BUS_ADDRESS is not set)") from None
+        raise Silent("this session has no D-Bus (DBUS_SESSION_BUS_ADDRESS is not set)") from None
     except (OSError, ValueError, RuntimeError) as error:
-        raise Silent(f"the bus cannot be reached: {error}") from None
+        raise Silent(f"the desktop's D-Bus cannot be reached: {error}") from None
 
 
 @lru_cache(maxsize=8_192)
@@ -191,7 +191,7 @@ def _received(connection: DBusConnection, ready: select.poll, end: float) -> Any
             raise TimeoutError
         data = connection.sock.recv(_PIECE)
         if not data:
-            raise ConnectionResetError("the bus closed the connection")
+            raise ConnectionResetError("the desktop's message bus (D-Bus) closed the connection")
         connection.parser.add_data(data)
     return message
 

@@ -63,11 +63,11 @@ def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerd
     end = next((i for i, u in enumerate(rest) if u.word in _WITH and i > place), len(rest))
     if _built(rest[place:end], scene.declared):
         return CommandVerdict(
-            "DANGEROUS", "makes something in a container that the script works out while it runs"
+            "DANGEROUS", "makes something in a place that is known only when the script runs"
         )
     given = next((i for i, word in enumerate(words) if word in _WITH), len(words))
     if words[given : given + 1] == ["with properties"] and words[given + 1 : given + 2] != ["{"]:
-        return CommandVerdict("DANGEROUS", "gives properties that are not written in this line")
+        return CommandVerdict("DANGEROUS", "sets properties that this line does not show")
     fields = judge_fields(rest, made, scene)
     return (
         fields
@@ -81,7 +81,7 @@ def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
         return CommandVerdict(highest(("MODIFY", base)), "opens a web address")
     if not rest and scene.object:
         return CommandVerdict(
-            "DANGEROUS", "opens the object of its tell with the default app for that kind of file"
+            "DANGEROUS", "opens the object of its tell block with that kind of file's default app"
         )
     words = [unit.word for unit in bare(rest) if unit.kind not in ("text", "number")]
     shown = words and words[0] in _FOLDERS and all(map(_is_place, words))
@@ -120,7 +120,7 @@ def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
         return CommandVerdict("DANGEROUS", "moves or copies many objects at once")
     if _built(rest[to:], scene.declared):
         return CommandVerdict(
-            "DANGEROUS", "moves or copies to a place that the script works out while it runs"
+            "DANGEROUS", "moves or copies to a place that is known only when the script runs"
         )
     return CommandVerdict(highest(("MODIFY", base)), "moves or copies something")
 

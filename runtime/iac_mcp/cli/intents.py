@@ -90,7 +90,9 @@ def install_shortcuts(
             continue
         click.echo(f"{name}  {row.level}  declared by its app, not verified here")
         if not yes:
-            click.confirm("Let clients call it, within your policy?", abort=True, err=True)
+            click.confirm(
+                "Let clients call this tool, as far as your policy allows?", abort=True, err=True
+            )
         click.echo(f"{name}  {_install(name, row)}")
 
 
@@ -98,7 +100,7 @@ def _simulate(name: str, row: Wrapped) -> None:
     assert row.workflow is not None
     if installed().get(name, _NONE).proof != "simulated":
         raise SetupError(
-            f"{name} is already installed in Shortcuts, which works for simulated apps too."
+            f"{name} is already installed in Shortcuts. You can use it with simulated apps too."
         )
     ident = str(uuid.uuid5(uuid.NAMESPACE_OID, name)).upper()
     keep(name, InstalledShortcut(ident, row.digest, keys_of(row.workflow), "simulated"))
@@ -110,8 +112,8 @@ def _simulate(name: str, row: Wrapped) -> None:
 def list_intents(tools: tuple[Path, ...]) -> None:
     """List App Intents: their state, level and proof.
 
-    The state of a shortcut is installed, changed, simulated, available or none. The proof is how
-    far a tool has worked here: declared, imported or ran.
+    The state of a shortcut is installed, changed, simulated, available or none. The proof says what
+    is known of the tool: declared (by its app), imported (into Shortcuts here) or ran (here).
     """
     held = installed()
     for name, row in sorted(wrapped(tools).items()):

@@ -54,7 +54,7 @@ _UNANSWERED: Final[Mapping[int, tuple[str, str]]] = {
     9: (_COLLISION, "No app with tools has a command and a property of the same name."),
     10: (
         "What is sent if a command's direct parameter is a record",
-        "No command that every Mac has can test this harmlessly.",
+        "No command that every Mac has can test this without changing something.",
     ),
 }
 
@@ -299,7 +299,9 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
     else:
         with writing(output):
             write_whole(output, text)
-        click.echo(f"{len(found)} answers are in {output}. Look through it before you send it.")
+        click.echo(
+            f"{len(found)} answers were written to {output}. Read them before you send the file."
+        )
 
 
 def person() -> Person:

@@ -64,8 +64,8 @@ _ASK: Final[Mapping[str, str]] = {
 def setup(keys: tuple[str, ...], yes: bool, as_json: bool, name: str) -> int:
     """Set up everything: build tools, start the server once, and add it to clients.
 
-    You can repeat it at any time. It changes no file of a client before the server has started
-    the way a client starts it. `iac-mcp uninstall --all` removes everything.
+    You can repeat it at any time. It first starts the server as a client would. If this fails,
+    it changes no client's settings file. `iac-mcp uninstall --all` removes everything.
     """
     chosen = [CLIENTS[key] for key in keys] or _choose(ask=not (yes or as_json))
     found: list[DoctorFinding] = []
@@ -142,7 +142,7 @@ def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
             yield problem(str(error), "iac-mcp doctor")._replace(check="start")
             return
         count = f"lists {tried.tools} tools and answers"
-        yield ok(f"The server starts the way a client starts it, and {count}")._replace(
+        yield ok(f"The server starts as a client would start it, and {count}")._replace(
             check="start"
         )
         for client in chosen:
@@ -158,7 +158,7 @@ def _built() -> DoctorFinding:
     """Build the tools of the installed apps, where the generator is installed."""
     done = run_generator("build")
     if done is None:
-        return warning("The generator is not installed, so IAC uses the tools that it came with.",
+        return warning("The generator is not installed, so IAC uses the tools that came with IAC.",
                        "pip install 'iac-for-mac[gen]', then iac-mcp setup again")  # fmt: skip
     lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
     if done.status in (0, 1) and lines:

@@ -163,7 +163,8 @@ class AuditError(ToolError):
 
     def __init__(self, why: str, way: str) -> None:
         message = (
-            f"The audit log cannot be written ({why}). Until it can be, no tool changes anything."
+            f"The audit log cannot be written ({why})."
+            " Until this is fixed, no tool changes anything."
         )
         super().__init__("UNAVAILABLE", message, way, retryable=True)
         self.why = why

@@ -78,7 +78,7 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
         raise ToolError(
             "NOT_SUPPORTED",
             f"None of this can be undone: {why}.",
-            "history shows which calls can be undone.",
+            "Call history to see which calls can be undone.",
         )
     if len(plans) > TOGETHER:
         says = f"This would undo {len(plans)} calls; at most {TOGETHER} can be undone together."
@@ -125,7 +125,7 @@ def _chosen(
         raise ToolError(
             "NOT_FOUND",
             f"There is {which} to undo.",
-            "history lists the calls, which are kept for a week.",
+            "Call history to see the calls that IAC keeps, for a week.",
         )
     return rows, point
 
@@ -152,7 +152,7 @@ def _moment(text: str) -> float:
 
 def _cannot(row: KeptCall, why: str) -> ToolError:
     why = why.removeprefix("No: ").rstrip(".")
-    way = "history shows what can be undone."
+    way = "Call history to see which calls can be undone."
     if row.inverse.copy:
         way = f'history with {{"call": {row.id}}} shows the copy; a new one can be made from it.'
     return ToolError("NOT_SUPPORTED", f"Call {row.id} ({row.about}) cannot be undone: {why}.", way)
@@ -190,7 +190,7 @@ def _part(
                 "STALE",
                 f"Call {row.id} was not undone, because something has changed since: {now}."
                 " Nothing was sent.",
-                "Read the object; IAC left it unchanged.",
+                "Read the object to see its new state. IAC did not change it.",
                 app=operation.tables.app.name,
             )
 
@@ -295,7 +295,7 @@ def plan_outcome(tool: Tool, call: Call, context: ToolContext) -> Plan:
         raise ToolError(
             "NOT_FOUND",
             f"There is no call {call.arguments['call']}.",
-            "history lists the calls that are kept.",
+            "Call history to see the calls that IAC keeps.",
         )
     facts = CallFacts(tool.name, arguments=call.arguments)
     look = _looks(row, context)

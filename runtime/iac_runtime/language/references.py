@@ -155,7 +155,7 @@ class _Walker:
     def after(self, here: Reference, part: Part, following: Part | None) -> Reference:
         if here.steps and isinstance(here.steps[-1], Boundary):
             raise InvalidParameterError(
-                f"Nothing can follow {here.text}, which is a place to insert at."
+                f"Nothing can follow {here.text}, because it only says where to insert."
             )
         if isinstance(part, NamePart):
             return self._name(here, part.name, following)
@@ -177,7 +177,7 @@ class _Walker:
         if stop == 0 or (stop is not None and (start < 0) == (stop < 0) and start >= stop):
             raise InvalidParameterError(
                 f"The range [{start}:{stop}] of {here.text} is empty.",
-                "A range starts at the first position and ends before the second, from 0.",
+                "A range includes its first position but not its second. Positions start at 0.",
             )
         for number in (start, stop or 0):
             _index(number)
@@ -188,7 +188,7 @@ class _Walker:
             return
         if _is_list(here):
             raise InvalidParameterError(
-                f"{here.text} is a list; you cannot name one of its items by [{how}].",
+                f"{here.text} is a list. You cannot name one of its items by [{how}].",
                 "Read it with get and use the references in the answer.",
             )
         raise InvalidParameterError(f"{here.text} is one object, so it cannot be used with {how}.")
@@ -207,7 +207,7 @@ class _Walker:
         if part.how == "byId" and (isinstance(argument, str) or whole):
             if isinstance(argument, int) and abs(argument) > _MAX_ID:
                 raise InvalidParameterError(
-                    f"The id {argument} is beyond 2^53, which JavaScript cannot hold exactly.",
+                    f"The id {argument} is larger than 2^53, so JavaScript cannot hold it exactly.",
                     "Name the object by its name or position.",
                 )
             return here.then(ById(argument), here.classes)

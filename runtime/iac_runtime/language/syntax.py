@@ -246,7 +246,7 @@ class _Parser:
             colon = self.take()
             stop = None if self.sees("]") else self.key()
             if isinstance(start, str) or isinstance(stop, str):
-                self.fail(colon, "a position on both sides of a range")
+                self.fail(colon, "a range of positions, such as [0:3],")
             self.mark("]")
             return SpanPart(start, stop)
         self.mark(".")

@@ -324,7 +324,7 @@ def _number(value: Any, where: str) -> int | float:
         raise _wrong(value, "a number", where)
     if isinstance(value, int) and abs(value) > MAX_EXACT:
         raise InvalidParameterError(
-            f"{where}: the number is beyond 2^53, which JavaScript cannot hold exactly.",
+            f"{where}: the number is larger than 2^53, so JavaScript cannot hold it exactly.",
             "Give it as text, if the app accepts text.",
         )
     return +value

@@ -47,9 +47,10 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
         key = name if name in rows else _like(str(name), rows)
         if key is None and str(name).lower() in _MODIFIERS:
             raise InvalidParameterError(
-                f"{quoted(str(name))} cannot be sent: no dictionary says whether the app supports"
-                " it, and an app that does not support it ignores it.",
-                "Leave it out, and compare the texts in the answer; or use it in a script.",
+                f"IAC cannot send {quoted(str(name))}. No dictionary says whether the app supports"
+                " it, and some apps ignore it.",
+                f"Leave out {quoted(str(name))}, and compare the texts in the answer. Or use a"
+                " script.",
             )
         if key is None:
             # What people say for it, where that can be one thing only.

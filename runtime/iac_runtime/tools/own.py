@@ -184,7 +184,7 @@ META_TOOLS: Final = _by_name(
         "find_tools",
         "Find tools by what you want to do, in plain words. There are tools for Mac apps (Mail, "
         "Notes, Finder, Calendar, Safari, Music, ...), any app's windows and menus, and scripts. "
-        "Returns the pages of the best matches (exact schema, an example, which tool calls it),"
+        "Returns the details of the best matches (exact schema, an example, which tool calls it),"
         " and the names of more tools. Start here.",
         _schema(
             {
