@@ -210,11 +210,14 @@ def _of_the_script(target: Sequence[Unit], scene: Scene) -> bool:
     words = [unit.word for unit in target]
     if words[0] == "text item delimiters":
         return True
-    holders = [unit.word for unit in target if unit.kind == "variable"]
+    holders = [at for at, unit in enumerate(target) if unit.kind == "variable"]
     if holders:
         # An item of a list may be an object: only the item itself is the script's.
         inner = words.count("of") + words.count("in") > 1 and words[0] not in _PARTS
-        return is_local(holders[-1], scene.declared) and not inner
+        # In `folder place` it says which folder, and the folder is an app's.
+        before = words[holders[-1] - 1] if holders[-1] else "of"
+        mine = before in ("of", "in", "my") or words[holders[-1] + 1 :][:1] == ["'s"]
+        return mine and is_local(words[holders[-1]], scene.declared) and not inner
     # A name that some dictionary has too, outside any `tell`: a variable all the same.
     return not scene.told and len(target) == 1 and words[0] in scene.declared.variables
 

@@ -171,7 +171,7 @@ def _is_inside(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) ->
     """Say whether a value is a folder where a person keeps documents, or begins with one."""
     if depth > _DEEPEST or any(".." in unit.word or "::" in unit.word for unit in value):
         return False
-    first, *rest = split(_of_place(value), "&")
+    first, *rest = split(_of_place(value), "&") or ([],)
     if rest:
         return _is_inside(first, names, depth + 1)
     units = _of_place(first)
