@@ -171,7 +171,7 @@ def test_a_template_prints_what_came_through_a_door_and_nothing_else() -> None:
     template = environment.from_string("{{ value }}")
     assert template.render(value=SourceText("words")) == "words"
     for bare in ("words", 7, None):
-        with pytest.raises(TypeError, match="did not come through"):
+        with pytest.raises(TypeError, match="was not made by"):
             template.render(value=bare)
     with pytest.raises(jinja2.UndefinedError, match="'value' is undefined"):
         template.render()
