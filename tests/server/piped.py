@@ -27,7 +27,7 @@ class Piped:
         own = {key: value for key, value in os.environ.items() if not key.startswith("IAC_")}
         with self.log.open("wb") as errors:
             self.process = subprocess.Popen(
-                warm.command(warm.IAC_MCP, "serve", *options),
+                self.command(*options),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -37,6 +37,10 @@ class Piped:
         self._asked = 0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    def command(self, *options: str) -> list[str]:
+        """Return the command that starts the server."""
+        return warm.command(warm.IAC_MCP, "serve", *options)
 
     def write(self, *lines: bytes) -> None:
         """Send lines as they are."""

@@ -13,8 +13,9 @@ from scripted import Scripted, scripted, until
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.serve.deadline import PATIENCE, Deadline
+from iac_runtime.serve.deadline import Deadline
 from iac_runtime.serve.front import identity
+from iac_runtime.serve.options import CALL_SECONDS
 from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process
@@ -159,5 +160,5 @@ def test_the_wait_for_a_turn_counts(tools: Path, osascript: Scripted) -> None:
 def test_a_call_is_ended_in_time_for_a_client_that_waits_a_minute() -> None:
     from iac_runtime.serve.front import _patience
 
-    assert _patience({}) == PATIENCE < 60 - 3
+    assert _patience({}) == CALL_SECONDS < 60 - 3
     assert _patience({"timeout": "120"}) == 124

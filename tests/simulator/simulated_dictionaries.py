@@ -42,7 +42,7 @@ def tables_in(folder: Path, stem: str, bundle_id: str | None = None) -> Tables:
     """
     tables = _tables_in(folder, stem)
     app = tables.app._replace(name=NAMES.get(stem, stem), id=bundle_id or tables.app.id)
-    return replace(tables, app=app)
+    return Tables(tables.key, app, tables.classes, tables.enums, tables.records, tables.tools)
 
 
 @cache

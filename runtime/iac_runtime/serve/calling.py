@@ -44,8 +44,9 @@ from iac_runtime.policy.question import (
     read_answer,
     read_responses,
 )
-from iac_runtime.serve.deadline import PATIENCE, PROVEN, Deadline, Peer
+from iac_runtime.serve.deadline import PROVEN, Deadline, Peer
 from iac_runtime.serve.messages import INVALID_PARAMS, ProtocolError
+from iac_runtime.serve.options import CALL_SECONDS
 from iac_runtime.serve.status import StatusFile
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
@@ -210,7 +211,7 @@ class CallMethod:
         gate: Gate,
         catalogue: Callable[[], Catalogue],
         status: StatusFile | None = None,
-        patience: float = PATIENCE,
+        patience: float = CALL_SECONDS,
         *,
         finds: bool = True,
     ) -> None:

@@ -16,6 +16,7 @@ from iac_base.errors import ToolError
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.results import MOST_SECONDS
 from iac_runtime.policy.effects import Verdict
+from iac_runtime.serve.options import CALL_SECONDS
 from iac_runtime.tool import Level
 
 EVERY: Final = 3.0
@@ -23,9 +24,6 @@ EVERY: Final = 3.0
 
 _AFTER: Final = 4.0
 """Seconds for what follows the end of a call, before it is ended from here."""
-
-PATIENCE: Final = 54.0
-"""Seconds for a call: 60, less what ending a process that resists takes, and a little."""
 
 
 class RemoteClient(NamedTuple):
@@ -83,7 +81,7 @@ class Deadline:
     """
 
     def __init__(
-        self, peer: Peer, tool: str, patience: float = PATIENCE, every: float = EVERY
+        self, peer: Peer, tool: str, patience: float = CALL_SECONDS, every: float = EVERY
     ) -> None:
         self._peer = peer
         self._tool = tool

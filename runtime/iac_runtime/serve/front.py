@@ -22,7 +22,7 @@ from iac_runtime.serve.answering import Answering
 from iac_runtime.serve.changes import BuildWatch, LazyGate
 from iac_runtime.serve.listing import SEARCH, Choice, Listings
 from iac_runtime.serve.messages import ServerIdentity
-from iac_runtime.serve.options import HTTP_OPTIONS
+from iac_runtime.serve.options import CALL_SECONDS, HTTP_OPTIONS
 from iac_runtime.serve.routing import Router
 from iac_runtime.serve.sdk import Sessions
 from iac_runtime.serve.wire import claim
@@ -254,9 +254,7 @@ def _warn(gate: Any) -> None:
 
 def _patience(raw: Mapping[str, Any]) -> float:
     """Return the seconds for a call, its wait included; who wants longer calls gets them."""
-    from iac_runtime.serve.deadline import PATIENCE
-
-    return max(PATIENCE, float(raw.get("timeout") or 0.0) + 4.0)
+    return max(CALL_SECONDS, float(raw.get("timeout") or 0.0) + 4.0)
 
 
 def _choice(raw: Mapping[str, Any], *, read_only: bool) -> Choice:

@@ -20,9 +20,10 @@ from iac_runtime.gate.results import clean
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import Question
 from iac_runtime.serve.calling import CallMethod, Method, Result, caller, text_content
-from iac_runtime.serve.deadline import PATIENCE, Peer
+from iac_runtime.serve.deadline import Peer
 from iac_runtime.serve.listing import Listings
 from iac_runtime.serve.messages import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
+from iac_runtime.serve.options import CALL_SECONDS
 from iac_runtime.serve.status import StatusFile, status_facts
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue
@@ -51,7 +52,7 @@ class Methods(NamedTuple):
 
 
 def methods_of(
-    gate: Gate, lines: Listings, status: StatusFile | None = None, patience: float = PATIENCE
+    gate: Gate, lines: Listings, status: StatusFile | None = None, patience: float = CALL_SECONDS
 ) -> Methods:
     """Return the methods on a gate with a catalogue.
 

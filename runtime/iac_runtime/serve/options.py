@@ -7,6 +7,9 @@ missing value is left to click, which explains it and takes its time.
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
+CALL_SECONDS: Final = 54.0
+"""Seconds for a call: 60, less what ending a process that resists takes, and a little."""
+
 
 class Option(NamedTuple):
     """One option.

@@ -1,7 +1,6 @@
 """The tables of a generated module, and what its tools do: one view for all that read them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Any, Final, TypeVar
@@ -23,27 +22,30 @@ _FAR: Final = 400
 Row = TypeVar("Row", Property, Element)
 
 
-@dataclass(frozen=True, eq=False)
 class Tables:
     """The tables of one module; `key` is the module's name and the prefix of its tools.
 
     What is looked up in them is kept: a table never changes, and every call asks the same.
+    Plain, like `Operation`: listing tools pays for this module, and dataclasses cost 5 ms.
     """
 
-    key: str
-    app: App
-    classes: Mapping[str, Class]
-    enums: Mapping[str, Enum]
-    records: Mapping[str, Record]
-    tools: Mapping[str, Spec]
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        key: str,
+        app: App,
+        classes: Mapping[str, Class],
+        enums: Mapping[str, Enum],
+        records: Mapping[str, Record],
+        tools: Mapping[str, Spec],
+    ) -> None:
+        self.key, self.app = key, app
+        self.classes, self.enums, self.records, self.tools = classes, enums, records, tools
         # A known answer costs no step through this file.
         for look in (self.descends, self.properties, self.elements):
-            object.__setattr__(self, look.__name__, lru_cache(None)(look))
+            setattr(self, look.__name__, lru_cache(None)(look))
         for find in (self.find_class, self.find_property):
             # Names are a caller's, who may think of any.
-            object.__setattr__(self, find.__name__, lru_cache(4096)(find))
+            setattr(self, find.__name__, lru_cache(4096)(find))
 
     def lineage(self, term: str) -> Iterator[tuple[str, Class]]:
         """Yield the class `term` and those it inherits from, nearest first; cycles end."""
@@ -176,14 +178,15 @@ _MAKE: Final[Mapping[str, Param]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """What a generated tool does: its name on the wire, its app's tables, what its module says."""
 
-    name: str
-    tables: Tables
-    spec: Spec
-    output: Mapping[str, Any] | None = None
+    __slots__ = ("name", "output", "spec", "tables")
+
+    def __init__(
+        self, name: str, tables: Tables, spec: Spec, output: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name, self.tables, self.spec, self.output = name, tables, spec, output
 
 
 @lru_cache(maxsize=1024)
