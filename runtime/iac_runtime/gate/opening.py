@@ -109,6 +109,9 @@ def _simulator() -> Any:
         ) from error
 
 
+_READ_LATER: Final = ("classes", "enums", "records", "tools")
+
+
 class _Later(Tables):
     """The tables of an app whose module is imported when they are first looked at."""
 
@@ -118,7 +121,7 @@ class _Later(Tables):
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name in Tables.__dataclass_fields__:
+        if name in _READ_LATER:
             vars(self).update(vars(self._load()))
             return vars(self)[name]
         raise AttributeError(name)
