@@ -3,11 +3,14 @@
 import os
 import select
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
+
+from bounds import OSASCRIPT, exit_status, hold_at_least, hold_at_most
 
 import iac_runtime
 from iac_runtime.execution.answers import AppAnswer
@@ -24,6 +27,7 @@ from iac_tools import mail, notes
 CALLS: Final = 300
 EXCHANGES: Final = 1000
 PROCESSES: Final = 20
+OWN_PART: Final = 0.5
 
 WRITTEN: Final = 150
 
@@ -73,8 +77,8 @@ def executor() -> None:
     limits = ExecutionLimits(calls=1_000_000)
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder)
-        worker = Executor(program="iac-osascript", limits=limits, state=state)
-        single = Executor(program="iac-osascript", workers=False, state=state)
+        worker = Executor(program=OSASCRIPT, limits=limits, state=state)
+        single = Executor(program=OSASCRIPT, workers=False, state=state)
         carry_out(worker)
         carry_out(single)
         bare = Bare(worker)
@@ -88,9 +92,9 @@ def executor() -> None:
     own = call - bytes_only
     print(f"{'call by a worker':<34} {call:8.3f} ms (median of {EXCHANGES})")
     print(f"{'bare exchange of the same bytes':<34} {bytes_only:8.3f} ms (median of {EXCHANGES})")
-    print(f"{'the executor`s own part':<34} {own:8.3f} ms (bound: 0.5)")
+    hold_at_most("the executor's own part", own, OWN_PART, "ms")
     print(f"{'call by a process of its own':<34} {processes:8.3f} ms (median of {PROCESSES})")
-    print(f"{'worker against process':<34} {processes / call:8.1f} times faster (bound: 8)")
+    hold_at_least("worker against process", processes / call, 8, "times")
 
 
 def outcomes() -> None:
@@ -99,7 +103,7 @@ def outcomes() -> None:
     limits = ExecutionLimits(calls=1_000_000)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IAC_DATA"] = folder
-        worker = Timed(program="iac-osascript", limits=limits, state=Path(folder))
+        worker = Timed(program=OSASCRIPT, limits=limits, state=Path(folder))
         gate = Gate(catalogue, worker, "DANGEROUS")
         for name, tool, arguments in WRITES:
             took: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
@@ -119,8 +123,8 @@ def outcomes() -> None:
             own = (whole - exchange) - (bare - plain)
             print(f"{name + ', read back':<34} {whole:8.3f} ms (without: {bare:.3f})")
             print(f"{'  its exchange':<34} {exchange:8.3f} ms (without: {plain:.3f})")
-            print(f"{'  the outcome`s own part':<34} {own:8.3f} ms (bound: 20)")
-            print(f"{'  exchange against exchange':<34} {exchange / plain:8.2f} times (bound: 1.3)")
+            hold_at_most("  the outcome's own part", own, 20, "ms")
+            hold_at_most("  exchange against exchange", exchange / plain, 1.3, "times")
         gate.close()
 
 
@@ -172,3 +176,4 @@ def timed(call: Callable[[], object]) -> float:
 
 if __name__ == "__main__":
     main()
+    sys.exit(exit_status())

@@ -16,6 +16,7 @@ from typing import Final
 import anyio
 import anyio.from_thread
 import mcp_types as types
+from bounds import exit_status, hold_at_most
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
@@ -89,7 +90,7 @@ def main() -> None:
         print(f"a call, {who}".ljust(34), f"{median(took) / BLOCK * 1000:8.3f} ms (median)")
     # Of neighbours: what else the machine does falls on both.
     ratio = median(one / other for one, other in zip(ours, sdk, strict=True))
-    print("ratio".ljust(34), f"{ratio:8.3f} (bound: {BOUND})")
+    hold_at_most("ratio", ratio, BOUND)
 
 
 def print_bash(folder: Path) -> None:
@@ -167,3 +168,4 @@ async def by_both(folder: Path) -> tuple[list[float], list[float]]:
 
 if __name__ == "__main__":
     main()
+    sys.exit(exit_status())

@@ -3,7 +3,7 @@
 One read and one write of Notes through the gate to a worker osascript, with the policy, the limits
 and the audit on. The first call of each is not counted, for it loads what it needs.
 Prints the number of hand-written files entered and of moves between files (a call of a function
-that lies in another file, and the return from it). Bounds: 30 files and 150 moves.
+that lies in another file, and the return from it); ends with 1 beyond a bound.
 """
 
 import os
@@ -13,6 +13,8 @@ import threading
 from pathlib import Path
 from types import FrameType
 from typing import Final
+
+from bounds import OSASCRIPT, exit_status, hold_at_most
 
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, open_gate
@@ -28,6 +30,8 @@ CALLS: Final = {
     "read": Call("notes_list", {"element": "note", "limit": 5}),
     "write": Call("notes_make_note", {"name": "Milk", "body": "Two bottles"}),
 }
+BOUNDS: Final = {"read": (41, 228), "write": (59, 454)}
+"""Files and moves."""
 
 
 def ours(frame: FrameType) -> bool:
@@ -79,15 +83,17 @@ def main() -> int:
     """Follow a read and a write; with `-v` name the files."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IAC_DATA"] = folder
-        os.environ["IAC_OSASCRIPT"] = "iac-osascript"
+        os.environ["IAC_OSASCRIPT"] = OSASCRIPT
         gate = open_gate(GateOptions([TOOLS], allow="MODIFY", launch=["notes"]))
         for name, call in CALLS.items():
             way = follow(gate, call)
-            print(f"{name}: {len(way.files)} files, {way.moves} moves")
+            files, moves = BOUNDS[name]
+            hold_at_most(f"{name}: files", len(way.files), files)
+            hold_at_most(f"{name}: moves between files", way.moves, moves)
             if "-v" in sys.argv:
                 print(*sorted(f"  {Path(file).relative_to(ROOT)}" for file in way.files), sep="\n")
         gate.close()
-    return 0
+    return exit_status()
 
 
 if __name__ == "__main__":
