@@ -68,9 +68,9 @@ def main() -> None:
                 owner.execute("CREATE DATABASE fleet")
             with database.connected(server.address()) as owner:
                 database.migrate(owner)
-                database.add_team(owner, "bench", "owner", reads=True)
+                database.add_team(owner, "bench", "owner")
                 owner.execute("CREATE ROLE lead LOGIN")
-                database.add_team(owner, "bench", "lead", reads=True)
+                database.add_team(owner, "bench", "lead", "lead")
                 rates(owner, given.sent)
                 fill(owner, given.rows)
             with database.connected(server.address("lead")) as lead:

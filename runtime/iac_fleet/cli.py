@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -63,14 +63,31 @@ def migrate(address: str | None) -> None:
 @cli.command("team")
 @click.argument("team")
 @click.argument("role")
-@click.option("--reads", is_flag=True, help="The role may also read the team's record.")
+@click.option("--reads", "duty", flag_value="reader", help="The role can only read the record.")
+@click.option(
+    "--leads", "duty", flag_value="lead", help="The role reads, publishes policies and answers."
+)
 @click.option("--host", help="The role belongs to one Mac, and can write only under this name.")
 @DATABASE
-def add_team(team: str, role: str, reads: bool, host: str | None, address: str | None) -> None:
-    """Let a database role (a user) write for a team. Run this as the database's owner."""
+def add_team(
+    team: str, role: str, duty: database.Duty | None, host: str | None, address: str | None
+) -> None:
+    """Let a database role (a user) send for a team's Macs. Run this as the database's owner.
+
+    With --reads or --leads, the role sends nothing.
+    """
+    if duty and host:
+        raise click.UsageError("--host is for the role of a Mac: leave out --reads and --leads.")
     with database.connected(_address(address)) as connection:
-        database.add_team(connection, team, role, reads=reads, host=host)
-    click.echo(f"{role} can write for {team}{' and read its record' if reads else ''}.")
+        database.add_team(connection, team, role, duty or "mac", host)
+    click.echo(f"{role} {_DUTIES[duty or 'mac']} {team}.")
+
+
+_DUTIES: Final[dict[database.Duty, str]] = {
+    "mac": "can send the audit logs of",
+    "reader": "can read the record of",
+    "lead": "can read the record, publish policies and answer questions of",
+}
 
 
 @cli.command()

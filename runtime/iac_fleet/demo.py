@@ -132,8 +132,8 @@ def play(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) 
                     connection.execute(f"CREATE {line}".encode())
         with database.connected(server.address()) as connection:
             database.migrate(connection)
-            database.add_team(connection, "studio", "mac", reads=False)
-            database.add_team(connection, "studio", "lead", reads=True)
+            database.add_team(connection, "studio", "mac")
+            database.add_team(connection, "studio", "lead", "lead")
         for host in _MACS:
             env = {**os.environ, "IAC_DATA": str(folder / host)}
             _iac(env, "iac_fleet", "join", server.address("mac"), "--host", host)

@@ -53,11 +53,11 @@ def new_fleet(server: demo.Server, tmp_path: Path) -> Callable[[], Fleet]:
         with database.connected(server.address(name="postgres")) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())
         with database.connected(server.address(name=name)) as connection:
-            assert len(database.migrate(connection)) == 3
+            assert len(database.migrate(connection)) == 4
             assert database.migrate(connection) == []
-            database.add_team(connection, "red", "mac", reads=False)
-            database.add_team(connection, "red", "lead", reads=True)
-            database.add_team(connection, "blue", "stranger", reads=True)
+            database.add_team(connection, "red", "mac")
+            database.add_team(connection, "red", "lead", "lead")
+            database.add_team(connection, "blue", "stranger", "lead")
         return Fleet(server, name, tmp_path / name)
 
     return make

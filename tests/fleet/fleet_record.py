@@ -54,7 +54,7 @@ class Fleet:
         """Return the rows of the database in the order in which they came."""
         with database.connected(self.address("owner")) as owner:
             found = owner.execute(
-                "SELECT seq, time, session, call, event, body, hash FROM rows ORDER BY arrived"
+                "SELECT seq, time, session, call, event, body, hash FROM rows ORDER BY arrived, seq"
             )
             return [tuple(row) for row in found]
 

@@ -74,6 +74,14 @@ def test_a_database_that_was_set_back_gets_its_rows_again(fleet: Fleet) -> None:
         ("UPDATE rows SET body = '{}' WHERE seq = 5", "it was changed"),
         ("DELETE FROM rows WHERE seq = 5", "rows are missing before it"),
         ("DELETE FROM rows WHERE seq > 10", "the rows after 10 are missing"),
+        ("UPDATE rows SET arrived = now() WHERE seq = 5", "its time of arrival was changed"),
+        *(
+            (
+                f"UPDATE rows SET {column} = 'SAFE' WHERE seq = 5",
+                "what searches look at was changed",
+            )
+            for column in ("app", "tool", "client", "level", "decision")
+        ),
     ],
 )
 def test_what_is_changed_in_the_database_is_an_alarm(fleet: Fleet, line: str, why: str) -> None:
@@ -136,9 +144,30 @@ def test_a_team_sees_its_own_and_a_host_writes_by_one_door(fleet: Fleet) -> None
                 host.execute(line.encode())
 
 
+def test_a_reader_reads_and_writes_nothing(fleet: Fleet) -> None:
+    fleet.write(2)
+    fleet.forward()
+    with database.connected(fleet.address("owner")) as owner:
+        # What it was before, a Mac's role, is no more.
+        database.add_team(owner, "red", "mac", "reader")
+    with database.connected(fleet.address("mac")) as reader:
+        assert database.check(reader, 24.0) == (len(fleet.there()), [])
+        writing = [
+            f"{name}({', '.join(['NULL'] * count)})"
+            for name, count in reader.execute(
+                "SELECT proname, pronargs FROM pg_proc JOIN pg_namespace n ON n.oid = pronamespace"
+                " WHERE nspname = 'fleet' AND prosecdef AND has_function_privilege(pg_proc.oid,"
+                " 'EXECUTE')"
+            )
+        ]
+        assert writing == ["my_team()"]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            database.tell(reader, HOST, {})
+
+
 def test_a_role_of_one_mac_writes_under_its_name_alone(fleet: Fleet) -> None:
     with database.connected(fleet.address("owner")) as owner:
-        database.add_team(owner, "red", "mac", reads=False, host=HOST)
+        database.add_team(owner, "red", "mac", host=HOST)
     fleet.write(1)
     fleet.forward()
     with database.connected(fleet.address("mac")) as mac:
@@ -282,8 +311,8 @@ def test_a_full_disk_loses_nothing(fleet: Fleet, tmp_path: Path) -> None:
                 owner.execute("CREATE ROLE mac LOGIN")
                 owner.execute("CREATE ROLE lead LOGIN")
                 database.migrate(owner)
-                database.add_team(owner, "red", "mac", reads=False)
-                database.add_team(owner, "red", "lead", reads=True)
+                database.add_team(owner, "red", "mac")
+                database.add_team(owner, "red", "lead", "lead")
             full.write(200)
             full.forward()
             junk = disk / "junk"
