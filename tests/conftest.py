@@ -27,6 +27,9 @@ settings.register_profile(
 settings.register_profile(
     "stress", settings.get_profile("house"), max_examples=2000, derandomize=False
 )
+# An answer of ours that does not fit its output schema is an error here, and in servers that tests
+# start.
+os.environ["IAC_STRICT"] = "1"
 settings.load_profile(os.environ.get("IAC_HYPOTHESIS", "house"))
 
 

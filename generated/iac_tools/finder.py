@@ -1699,7 +1699,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
@@ -1712,7 +1712,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -1755,7 +1755,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
@@ -1763,7 +1763,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "duplicate": Schema(
         '{"type": "object", "properties": {'
@@ -1775,7 +1775,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
@@ -1783,7 +1783,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
@@ -1796,7 +1796,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "select": Schema(
         '{"type": "object", "properties": {'
@@ -1814,7 +1814,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target", "by"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "clean_up": Schema(
         '{"type": "object", "properties": {'
@@ -1880,7 +1880,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["name", "at"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "get_info": Schema(
         '{"type": "object", "properties": {'
@@ -1900,7 +1900,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["item", "folder"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "copy_to": Schema(
         '{"type": "object", "properties": {'
@@ -1909,7 +1909,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["item", "folder"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "find_in_folder": Schema(
         '{"type": "object", "properties": {'
@@ -1926,7 +1926,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "newest_files": Schema(
         '{"type": "object", "properties": {'

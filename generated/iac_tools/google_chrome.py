@@ -1016,7 +1016,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
@@ -1029,7 +1029,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -1075,7 +1075,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "exists": Schema(
         '{"type": "object", "properties": {'
@@ -1083,7 +1083,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
@@ -1093,7 +1093,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target", "to"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
@@ -1167,7 +1167,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "list_tabs": Schema(
         '{"type": "object", "properties": {'
@@ -1179,14 +1179,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["url"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "get_title": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "go_to": Schema(
         '{"type": "object", "properties": {'
@@ -1220,7 +1220,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "all_tabs": Schema(
         '{"type": "object", "properties": {'

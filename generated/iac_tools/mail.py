@@ -1942,7 +1942,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
@@ -1957,7 +1957,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -1973,7 +1973,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
         '"result": {"type": "array", "items": {"type": "string"}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
@@ -2010,7 +2010,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "delete": Schema(
         '{"type": "object", "properties": {'
@@ -2043,7 +2043,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "extract_address_from": Schema(
         '{"type": "object", "properties": {'
@@ -2051,7 +2051,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "forward": Schema(
         '{"type": "object", "properties": {'
@@ -2060,7 +2060,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "get_url": Schema(
         '{"type": "object", "properties": {'
@@ -2084,7 +2084,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "reply": Schema(
         '{"type": "object", "properties": {'
@@ -2094,7 +2094,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "send": Schema(
         '{"type": "object", "properties": {'
@@ -2102,7 +2102,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
@@ -2114,14 +2114,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "count_unread": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "send_message": Schema(
         '{"type": "object", "properties": {'
@@ -2129,7 +2129,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["message"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "make_message": Schema(
         '{"type": "object", "properties": {'
@@ -2138,7 +2138,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["subject", "content"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "list_unread": Schema(
         '{"type": "object", "properties": {'
@@ -2185,7 +2185,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["message", "address"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "recent_messages": Schema(
         '{"type": "object", "properties": {'

@@ -1006,7 +1006,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
@@ -1019,7 +1019,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -1035,7 +1035,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
         '"result": {"type": "array", "items": {"type": "string"}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
@@ -1084,7 +1084,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
@@ -1104,7 +1104,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "make_note": Schema(
         '{"type": "object", "properties": {'
@@ -1114,7 +1114,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "list_notes": Schema(
         '{"type": "object", "properties": {'
@@ -1141,7 +1141,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "write_note": Schema(
         '{"type": "object", "properties": {'
@@ -1166,7 +1166,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "find_by_name": Schema(
         '{"type": "object", "properties": {'
@@ -1189,7 +1189,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["note"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
 }
 

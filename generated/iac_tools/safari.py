@@ -972,7 +972,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
@@ -985,7 +985,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -1001,7 +1001,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
         '"result": {"type": "array", "items": {"type": "string"}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
@@ -1053,7 +1053,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "move": Schema(
         '{"type": "object", "properties": {'
@@ -1095,14 +1095,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "get_text": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "list_tabs": Schema(
         '{"type": "object", "properties": {'
@@ -1114,21 +1114,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["url"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "get_title": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "get_source": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "go_to": Schema(
         '{"type": "object", "properties": {'
@@ -1141,7 +1141,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["url"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "close_tab": Schema(
         '{"type": "object", "properties": {'

@@ -1985,7 +1985,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "choose_color": Schema(
         '{"type": "object", "properties": {'
@@ -1994,7 +1994,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "choose_file": Schema(
         '{"type": "object", "properties": {'
@@ -2007,7 +2007,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "choose_file_name": Schema(
         '{"type": "object", "properties": {'
@@ -2017,7 +2017,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "choose_folder": Schema(
         '{"type": "object", "properties": {'
@@ -2029,7 +2029,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "choose_from_list": Schema(
         '{"type": "object", "properties": {'
@@ -2045,7 +2045,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"anyOf": [{"type": "number"}, {"type": "string"}]}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "choose_remote_application": Schema(
         '{"type": "object", "properties": {'
@@ -2054,7 +2054,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "choose_url": Schema(
         '{"type": "object", "properties": {'
@@ -2080,7 +2080,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "display_dialog": Schema(
         '{"type": "object", "properties": {'
@@ -2097,7 +2097,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
         '"boolean"}}, "additionalProperties": false}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "display_notification": Schema(
         '{"type": "object", "properties": {'
@@ -2129,14 +2129,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "list_disks": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "list_folder": Schema(
         '{"type": "object", "properties": {'
@@ -2145,7 +2145,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "mount_volume": Schema(
         '{"type": "object", "properties": {'
@@ -2157,7 +2157,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target", "on_server"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "path_to": Schema(
         '{"type": "object", "properties": {'
@@ -2170,7 +2170,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "path_to_resource": Schema(
         '{"type": "object", "properties": {'
@@ -2180,7 +2180,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "ascii_character": Schema(
         '{"type": "object", "properties": {'
@@ -2188,7 +2188,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "ascii_number": Schema(
         '{"type": "object", "properties": {'
@@ -2196,7 +2196,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "localized_string": Schema(
         '{"type": "object", "properties": {'
@@ -2206,7 +2206,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "offset": Schema(
         '{"type": "object", "properties": {'
@@ -2215,7 +2215,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["of", "in_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "summarize": Schema(
         '{"type": "object", "properties": {'
@@ -2224,7 +2224,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set_the_clipboard_to": Schema(
         '{"type": "object", "properties": {'
@@ -2244,7 +2244,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": '
         '"array", "items": {"type": "string"}}, {"type": "object"}]}}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "open_for_access": Schema(
         '{"type": "object", "properties": {'
@@ -2253,7 +2253,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "close_access": Schema(
         '{"type": "object", "properties": {'
@@ -2293,7 +2293,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set_eof": Schema(
         '{"type": "object", "properties": {'
@@ -2329,14 +2329,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "current_date": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string", "format": "date-time"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "do_shell_script": Schema(
         '{"type": "object", "properties": {'
@@ -2350,7 +2350,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "get_volume_settings": Schema(
         '{"type": "object", "properties": {'
@@ -2358,7 +2358,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"output_volume": {"type": "integer"}, "input_volume": {"type": "integer"}, "alert_volume": {"type": '
         '"integer"}, "output_muted": {"type": "boolean"}}, "additionalProperties": false}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "random_number": Schema(
         '{"type": "object", "properties": {'
@@ -2369,7 +2369,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "number"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "round": Schema(
         '{"type": "object", "properties": {'
@@ -2378,7 +2378,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set_volume": Schema(
         '{"type": "object", "properties": {'
@@ -2401,14 +2401,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "object"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "time_to_gmt": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "open_location": Schema(
         '{"type": "object", "properties": {'
@@ -2428,7 +2428,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "get_clipboard_text": Schema(
         '{"type": "object", "properties": {'
@@ -2447,7 +2447,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
         '"boolean"}}, "additionalProperties": false}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "ask_yes_no": Schema(
         '{"type": "object", "properties": {'
@@ -2456,7 +2456,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
         '"boolean"}}, "additionalProperties": false}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set_output_volume": Schema(
         '{"type": "object", "properties": {'

@@ -85,7 +85,7 @@ def object_tools(
                 "count", "count", "corecnte", *reads,
                 f"Count objects of one class in {app}, filtered. SAFE.",
                 (parts.element("each", "kocl"), _OF, _WHERE, _TIMEOUT),
-                "integer", "int", "The number of objects.", types.output("integer"),
+                "integer", "int", "The number of objects.", types.output("integer", "count"),
             )
         )  # fmt: skip
     if "make" in merged and parts.elements:
@@ -286,7 +286,7 @@ def lower_recipe(
         result=recipe.result,
         returns=types.answered(recipe.result),
         returned="The answer.",
-        output=types.output(recipe.result),
+        output=types.output(recipe.result, base.op),
     )
 
 

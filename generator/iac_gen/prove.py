@@ -59,6 +59,7 @@ _WORDS: Final = frozenset(
     {
         "type", "properties", "required", "additionalProperties", "items", "anyOf", "enum",
         "description", "format", "minItems", "maxItems", "default", "minimum", "maximum",
+        "minProperties",
     }
 )  # fmt: skip
 _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object"})

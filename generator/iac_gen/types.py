@@ -344,11 +344,12 @@ class Types:
             return f"Entity[Literal[{exact(part)}]]"
         return "Ref" if part in self.classes else "str"
 
-    def output(self, kind: str) -> dict[str, Any] | None:
+    def output(self, kind: str, op: str = "command") -> dict[str, Any] | None:
         """Return the schema of a structured answer, None where any value may come.
 
         A single object answers under `ref`, everything else under `result`. It is open: what
-        an app answers against its own dictionary is told in `note`.
+        an app answers against its own dictionary is told in `note`. So what is always there is
+        the number that we count, or else one of these keys.
         """
         parts = alternatives(kind)
         if not parts or {"any", "record"} & {*parts} or self._options.keys() & {*self.bare(kind)}:
@@ -360,4 +361,5 @@ class Types:
         rest = [part for part in parts if part not in objects]
         if rest:
             properties["result"] = self.schema(" | ".join(rest))
-        return {"type": "object", "properties": properties}
+        always = {"required": ["result"]} if op == "count" else {"minProperties": 1}
+        return {"type": "object", "properties": properties, **always}

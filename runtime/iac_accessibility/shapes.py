@@ -88,11 +88,7 @@ FOUND: Final = {
     "cuts": list_of(object_of({"where": TEXT, "why": TEXT}, "where", "why")),
     "notes": NOTES,
 }
-DONE: Final = {
-    "success": FLAG,
-    "method": text_of("How it was done: action, value, paste, keys, pointer or window."),
-    "element_state": ELEMENT,
-    "dialog": text_of("The dialog that blocks the app until it is closed."),
+AFTER: Final = {
     "changes": list_of(
         TEXT, "What differs from the last get_ui_tree: + is new, ~ has changed, - is gone."
     ),
@@ -101,9 +97,23 @@ DONE: Final = {
     ),
     "notes": NOTES,
 }
+"""What every act can end with."""
+
+SET: Final = {
+    "success": FLAG,
+    "method": text_of("How it was done: action, value, paste, keys, pointer or window."),
+    "element_state": ELEMENT,
+    "previous_value": SCALAR,
+    "new_value": SCALAR,
+}
+DONE: Final = {
+    **{key: SET[key] for key in ("success", "method", "element_state")},
+    "dialog": text_of("The dialog that blocks the app until it is closed."),
+    **AFTER,
+}
 ACTED: Final = object_of(
     {**DONE, "action": TEXT, "element_path": TEXT, "option": TEXT, "keys": COUNT},
-    *("success", "action", "element_state"),
+    *("success", "method", "action", "element_state"),
 )
 VALUE: Final = any_of(
     *("string", "boolean", "number"),

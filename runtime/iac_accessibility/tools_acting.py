@@ -4,6 +4,7 @@ from typing import Final
 
 from iac_accessibility.shapes import (
     ACTED,
+    AFTER,
     APP,
     APP_FACTS,
     DONE,
@@ -13,7 +14,7 @@ from iac_accessibility.shapes import (
     NOTES,
     NUMBER,
     POINT,
-    SCALAR,
+    SET,
     SIZE,
     TEXT,
     TIMEOUT,
@@ -68,7 +69,7 @@ ACTING: Final = (
             *("element", "text"),
         ),
         later("iac_accessibility.inputs:type_text"),
-        object_of(dict(DONE), "success", "element_state"),
+        object_of(dict(DONE), "success", "method", "element_state"),
         "MODIFY",
         "DANGEROUS",
         words="append enter field input insert keyboard paste text type typing words write",
@@ -242,11 +243,8 @@ ACTING: Final = (
         object_of(
             {
                 "success": FLAG,
-                "fields": list_of(
-                    object_of({**DONE, "previous_value": SCALAR, "new_value": SCALAR}, "success")
-                ),
-                "notes": NOTES,
-                "rate_limit_warning": TEXT,
+                "fields": list_of(object_of(SET, "success", "method", "element_state")),
+                **AFTER,
             },
             *("success", "fields"),
         ),

@@ -4,6 +4,7 @@ IacError                 anything this package raises on purpose; one line of te
     SetupError           a folder, a catalogue or a program is not as it must be
     ToolError            a call failed; it carries the facts
         InvalidParameterError an argument is wrong; nothing was sent
+            SharedNameError       several objects bear a name of a write
         UnknownToolError      no tool has this name; nothing was sent
             DeclaredToolError     it is an App Intent, which cannot be called
         CallRefusedError      the policy does not let the call run; nothing was sent
@@ -154,6 +155,26 @@ class InvalidParameterError(ToolError):
         self.said = said
         self.near = nearest(said, names) if said else []
         self.give = dict(give or {})
+
+
+class SharedNameError(InvalidParameterError):
+    """Several objects bear a name by which a write names one; nothing was sent to the app.
+
+    Attributes:
+        candidates: Each of them as `{"ref": …, "is": …}`: its reference, and what it is; empty
+            where they could not be read.
+    """
+
+    def __init__(
+        self, message: str, suggestion: str, candidates: Iterable[Mapping[str, str]], *, app: str
+    ) -> None:
+        super().__init__(message, suggestion)
+        self.candidates = list(candidates)
+        self.app = app
+
+    def facts(self) -> dict[str, Any]:
+        """Return the error as one JSON object, with the candidates."""
+        return {**super().facts(), "candidates": self.candidates}
 
 
 class UnknownToolError(ToolError):

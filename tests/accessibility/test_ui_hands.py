@@ -182,6 +182,13 @@ def test_a_form_is_filled_with_one_question(hands: User) -> None:
     assert hands("find_element", value="Zoë")["result_count"]
 
 
+def test_a_form_is_filled_and_told_of_after_its_app_was_looked_at(hands: User) -> None:
+    hands("get_ui_tree")
+    answer = hands("fill_form", fields=[{"element": at(hands, "Name"), "value": "Zoë"}])
+    assert [row["new_value"] for row in answer["fields"]] == ["Zoë"]
+    assert any("Zoë" in line for line in answer["changes"])
+
+
 def test_waiting_ends_when_it_appears_goes_or_changes(hands: User) -> None:
     assert not hands("wait_for", title="Nowhere", timeout=0.3)["met"]
     assert hands("wait_for", title="Nowhere", until="goes", timeout=0.3)["met"]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from builds import Built
+from jsonschema import Draft202012Validator
 from lxml import etree
 from making import imported, is_black
 
@@ -184,6 +185,8 @@ def test_a_listing_entry_is_the_docstring_and_the_schemas(folder: Folder) -> Non
         assert entry["description"] == " ".join(paragraph.split()), name
         assert entry["inputSchema"] == schemas["input"], name
         assert entry.get("outputSchema") == schemas.get("output"), name
+        if "output" in schemas:
+            assert not Draft202012Validator(schemas["output"]).is_valid({}), name
         assert (row["level"], row["ceiling"]) == (spec.level, spec.ceiling), name
         hints = {"SAFE": {"readOnlyHint": True}, "MODIFY": {"destructiveHint": False}}
         assert entry.get("annotations") == hints.get(spec.ceiling), name

@@ -346,7 +346,8 @@ def test_results_take_the_form_that_the_schema_declares() -> None:
     assert structured(ref, either) == {"ref": "notes[0]"}
     assert structured([ref], either) == {"result": ["notes[0]"]}
     assert structured({"a": 1}) == {"a": 1}
-    assert structured(None, result) == {}
+    assert structured(None) == {}
+    assert structured(None, result) == {"note": "the app answered nothing"}
     assert structured(3, result, "cut") == {"result": 3, "note": "cut"}
     assert structured("x", result) == {"note": 'the app answered "x"'}
 

@@ -17,14 +17,17 @@ from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import stored
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Answer, Asks, Call, Done, Refused
+from iac_runtime.gate.plans import Answer, Asks, Call, Done, Plan, Refused, ToolResult
 from iac_runtime.gate.results import structured
 from iac_runtime.gate.stored import read_on, shorten
 from iac_runtime.language.plain import RefText
+from iac_runtime.policy.effects import CallFacts
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.serve.calling import done_result
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.shape import Tool
 from iac_simulator import Simulator
 
 VALUES = st.recursive(
@@ -304,3 +307,33 @@ def test_a_field_without_a_name_is_keyed_as_its_schema_says() -> None:
 def test_the_folder_of_results_is_made_when_it_is_needed(own_data_folder: Path) -> None:
     assert shorten([1], 100) == ([1], "")
     assert not (own_data_folder / "state" / "results").exists()
+
+
+ODD = Tool(
+    "odd",
+    "Answer what the schema does not have.",
+    {"type": "object", "properties": {}, "additionalProperties": False},
+    lambda tool, _call, _context: Plan(
+        tool, CallFacts(tool.name), lambda _cancel: ToolResult({"success": True, "said": "x"})
+    ),
+    {
+        "type": "object",
+        "properties": {"success": {"type": "boolean"}},
+        "required": ["success"],
+        "additionalProperties": False,
+    },
+)
+
+
+def test_an_answer_of_ours_beyond_its_schema_is_an_error_here_and_passed_on_in_use(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = Gate(None, Executor(Simulator([], {})), added=lambda: {"odd": ODD})
+    with pytest.raises(RuntimeError, match="does not fit its output schema"):
+        call(gate, "odd")
+    monkeypatch.delenv("IAC_STRICT")
+    told = done_result(call(gate, "odd"))
+    assert told["structuredContent"] == {"success": True, "said": "x"}
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "odd does not fit its output schema ($: additionalProperties)" in record.message

@@ -4,14 +4,12 @@ A tool's `perform` makes the plan; here are those of generated tools and of the 
 """
 
 import contextlib
-import itertools
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
-from operator import itemgetter
 from typing import Any, Final
 
 from iac_base.cancellation import Cancellation
@@ -23,18 +21,23 @@ from iac_base.errors import (
     quoted,
 )
 from iac_base.files import open_state
-from iac_runtime.execution.answers import AppAnswer
+from iac_runtime.gate.listing import holders_of, list_over
 from iac_runtime.gate.mending import look_again
+from iac_runtime.gate.naming import (
+    Execute,
+    counted_before,
+    names_of,
+    sent_if_one,
+    shared_notes,
+)
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import plain_result, shown
 from iac_runtime.gate.witness import Witness, missing
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.raw import sent_as, sent_raw
-from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event, EventOp
-from iac_runtime.language.steps import Every, Span, Step, Whose, dated, day_of
-from iac_runtime.language.terms import find_properties, id_property, property_term
-from iac_runtime.language.text import steps_text
+from iac_runtime.language.steps import dated, day_of
+from iac_runtime.language.terms import find_properties
 from iac_runtime.policy.dataflow import without_secrets
 from iac_runtime.policy.effects import OWN, CallFacts, Effect
 from iac_runtime.policy.reach import STARTERS
@@ -98,6 +101,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     given = call.arguments if operation.spec.bind else {}
     facts = CallFacts(tool.name, arguments=bound, given=given, digest=tool.digest)
     facts = context.permissions.request(facts, event, level, operation)
+    names = names_of(event, operation.tables, context.home, seconds)
     witness: Witness | None = None
     if event.writes and level != "SAFE":
         witness = Witness(event, level, operation, call, context, seconds)
@@ -105,14 +109,16 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
     def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
-        sent = witness.around(sent) if witness else sent
-        execute = partial(
+        sent = witness.around(sent) if witness else counted_before(sent, names)
+        execute: Execute = partial(
             context.executor.execute,
             app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
         )  # fmt: skip
+        if witness:
+            execute = partial(sent_if_one, execute, names, refuse)
         try:
-            if event.op == "list" and (length := _over(event.target)):
-                every = _list_over(sent, length, execute, operation)
+            if event.op == "list" and (length := holders_of(event.target)):
+                every = list_over(sent, length, execute, operation, names)
                 every = every if call.raw else shown(every)
                 return short_enough(every, context.limit, facts.effects, call.caller.holder)
             try:
@@ -127,16 +133,23 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
                 witness.failed(error)
             raise look_again(error, event, operation) from None
         found = plain_result(answer, event, operation)
+        if witness is None:
+            found = found._replace(notes=(*found.notes, *shared_notes(names, answer)))
         found = found if call.raw else shown(found)
         found = short_enough(found, limit, facts.effects, call.caller.holder)
         outcome = witness.done(answer) if witness else missing(found, answer, paged=paged)
         return found._replace(outcome=outcome)
 
+    def refuse(counts: Sequence[Mapping[str, Any]]) -> None:
+        from iac_runtime.gate.resolving import refuse_shared
+
+        refuse_shared(names, counts, facts, operation, context)
+
     def look(facts: CallFacts) -> Plan:
         # Needed by calls that are asked about, and by no other.
         from iac_runtime.gate.resolving import seen
 
-        found = seen(facts, event, operation, context)
+        found = seen(facts, event, operation, context, names if witness else ())
         facts = replace(facts, shown=found.shown, pin=found.digest)
         return Plan(tool, facts, partial(perform, pin=found.pin), look)
 
@@ -148,55 +161,6 @@ def _otherwise(event: Event, error: ToolError, tables: Tables, seconds: float) -
     if event.code != "corecrel" or event.raw is not None or error.number != _NO_PLACE:
         return None
     return sent_raw(event, tables, seconds)
-
-
-HOLDERS: Final = 50
-"""Objects in which one list looks."""
-
-
-def _over(target: tuple[Step, ...]) -> int:
-    """Return the length of the steps to the objects in each of which a list looks; 0 for one."""
-    for at, (one, then) in enumerate(itertools.pairwise(target), 1):
-        if isinstance(one, Every | Whose | Span) and isinstance(then, Every):
-            return at
-    return 0
-
-
-def _list_over(
-    event: Event, length: int, execute: Callable[[Event], AppAnswer], tool: Operation
-) -> ToolResult:
-    """Return the rows that several objects hold as one list: an exchange for each of them.
-
-    Args:
-        length: How many steps of the target lead to those objects.
-
-    Raises:
-        ToolError: The app could not be asked for one of them.
-    """
-    reader = AppReader(tool.tables, strict=False)
-    kinds = reader.reference(steps_text(event.target[:length])).classes
-    ident = id_property(kinds[0], tool.tables) if kinds else None
-    ids = property_term(ident) if ident else ""
-    first = replace(event, target=event.target[:length], columns=(), order=(), limit=HOLDERS)
-    first = replace(first, id_column=ids, name_column="")
-    held = plain_result(execute(first), first, tool)
-    rows: list[dict[str, Any]] = []
-    notes = [f"looked in {note}" for note in held.notes if " of " in note]
-    for holder in held.value:
-        steps = (*reader.reference(holder["ref"]).steps, *event.target[length:])
-        inner = replace(event, target=steps)
-        found = plain_result(execute(inner), inner, tool)
-        rows += found.value
-        notes += found.notes if found.value else ()
-    labels = {column.jxa: column.label for column in event.columns}
-    for by in reversed(event.order):
-        # What has no value comes last, as in a list of one.
-        label = labels.get(by.jxa, "ref")
-        known = [row for row in rows if row[label] is not None]
-        known.sort(key=itemgetter(label), reverse=by.descending)
-        rows = [*known, *(row for row in rows if row[label] is None)]
-    said = tuple(dict.fromkeys(notes)) if rows else ("there is none",)
-    return ToolResult(rows[: event.limit], said)
 
 
 _GONE: Final = object()

@@ -7,9 +7,10 @@ the same reads and what they answered, and the harness sends nothing where they 
 
 import contextlib
 import hashlib
+import itertools
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -17,15 +18,20 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from iac_base.errors import IacError, ToolError, quoted
+from iac_base.errors import IacError, NextCall, SharedNameError, ToolError, quoted
 from iac_base.text import clean
+from iac_runtime.execution.answers import AppAnswer
+from iac_runtime.gate.naming import NameUse, shared, shared_text
 from iac_runtime.gate.plans import ToolContext, requester_of
+from iac_runtime.gate.results import plain_result
+from iac_runtime.language.plain import unfiltered
 from iac_runtime.language.raw import sent_as
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Column, Event
 from iac_runtime.language.steps import Boundary, ById, ByIndex, RefValue, Step
 from iac_runtime.language.terms import id_classes, id_property, property_term
 from iac_runtime.language.text import steps_text
+from iac_runtime.outcomes.known import container_of
 from iac_runtime.policy.call_view import view_of, words_of
 from iac_runtime.policy.dataflow import secret_property
 from iac_runtime.policy.effects import CallFacts, Shown
@@ -51,6 +57,9 @@ _MOST: Final = 4
 _TEXTS: Final = ("plaintext", "content", "contents", "text", "body")
 _TELLING: Final = ("name", "title", "subject", "summary", "URL", "sender", "date", *_TEXTS, "size")
 """Last words of the properties that describe an object of any app, the most telling first."""
+
+_APART: Final = 2.0
+"""Seconds for what tells objects of one name apart."""
 
 _PLAIN: Final = ("text", "rich text", "date", "integer", "number", "real")
 
@@ -88,30 +97,115 @@ class Look(NamedTuple):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def seen(facts: CallFacts, event: Event, operation: Operation, context: ToolContext) -> Look:
+def seen(
+    facts: CallFacts,
+    event: Event,
+    operation: Operation,
+    context: ToolContext,
+    names: Sequence[NameUse],
+) -> Look:
     """Look at what a call names, as far as reading it needs no approval of its own.
 
     An app that does not run is not started.
+
+    Raises:
+        SharedNameError: Several objects bear one of the `names`.
     """
-    permissions, tables = context.permissions, operation.tables
-    targets = _targets(event, tables, context.home, tuple(permissions.policy.secrets))
+    tables = operation.tables
+    hidden = tuple(context.permissions.policy.secrets)
+    targets = _targets(event, tables, context.home, hidden)
     if not targets:
         return Look(())
-    parts = tuple(read for target in targets for read in target.reads)
-    looks = Event(event.app, event.kind, "each", "", parts=parts, writes=False, may_launch=False)
-    caller = requester_of(facts)
-    asks = permissions.of(permissions.request(CallFacts("get"), looks, "SAFE", operation), caller)
+    looks = _each(read for target in targets for read in target.reads)
+    looks = replace(looks, parts=(*looks.parts, *(use.counts for use in names)))
     why, app = _NOT_ALLOWED, tables.app.name
-    if not asks.secrets and permissions.judge(asks).action == "allow":
+    if may_read(facts, looks, operation, context):
         try:
             starts = replace(looks, op="running", parts=())
             context.executor.execute(starts, app=app, command="app_running", timeout=_START)
             answer = context.executor.execute(looks, app=app, command="get", timeout=SECONDS).value
-            return Look(tuple(_told(targets, iter(answer))), (looks, answer))
         except IacError as error:
             gone = isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING"
             why = _NOT_RUNNING if gone else _NOT_READ
+        else:
+            counts = answer[len(answer) - len(names) :]
+            refuse_shared(names, counts, facts, operation, context)
+            return Look(tuple(_told(targets, iter(answer))), (looks, answer))
     return Look(tuple(Shown(target.reference, why) for target in targets))
+
+
+def _each(parts: Iterable[Event]) -> Event:
+    """Return reads as one request, which starts no app."""
+    every = tuple(parts)
+    first = every[0]
+    return Event(first.app, first.kind, "each", "", parts=every, writes=False, may_launch=False)
+
+
+def may_read(facts: CallFacts, event: Event, operation: Operation, context: ToolContext) -> bool:
+    """Say whether a request that reads needs no approval of its own for who made a call."""
+    permissions = context.permissions
+    caller = requester_of(facts)
+    asks = permissions.of(permissions.request(CallFacts("get"), event, "SAFE", operation), caller)
+    return not asks.secrets and permissions.judge(asks).action == "allow"
+
+
+def refuse_shared(
+    names: Sequence[NameUse],
+    counts: Sequence[Mapping[str, Any]],
+    facts: CallFacts,
+    operation: Operation,
+    context: ToolContext,
+) -> None:
+    """Refuse a write with a name that several objects bear.
+
+    Raises:
+        SharedNameError: There is one; the error has those objects.
+    """
+    found = list(shared(names, counts))
+    if not found:
+        return
+    rows: list[Shown] = []
+    for use, _ in found[:_SHOWN]:
+        with contextlib.suppress(IacError):
+            rows += _bearers(use, facts, operation, context)
+    said = [shared_text(use, count) for use, count in found]
+    told = "; ".join(f"{ref} ({says})" for ref, says in rows[:_SHOWN])
+    error = SharedNameError(
+        f"{', and '.join(said)}. Nothing was sent.",
+        f"Name the one that you mean by its reference: {told}." if told else "List them first.",
+        [{"ref": ref, "is": says} for ref, says in rows],
+        app=operation.tables.app.name,
+    )
+    context.permissions.taint.add([says for _, says in rows])
+    use = found[0][0]
+    if "list" in operation.tables.tools:
+        of = steps_text(unfiltered(use.steps[:-1])[:-1])
+        asked = {"element": use.kind, **({"of": of} if of else {}), "where": {"name": use.name}}
+        error.next = NextCall(f"{operation.tables.key}_list", asked)
+    raise error
+
+
+def _bearers(
+    use: NameUse, facts: CallFacts, operation: Operation, context: ToolContext
+) -> Iterator[Shown]:
+    """Yield the objects that bear a name, each with what tells it from the others."""
+    tables, hidden = operation.tables, tuple(context.permissions.policy.secrets)
+    ident = id_property(use.kind, tables)
+    lists = replace(use.counts, op="list", raw=None, limit=OBJECTS, may_launch=False)
+    lists = replace(lists, id_column=property_term(ident) if ident else "")
+
+    def read(event: Event) -> AppAnswer:
+        if not may_read(facts, event, operation, context):
+            raise ToolError("REFUSED", "")
+        return context.executor.execute(event, app=tables.app.name, command="list", timeout=_APART)
+
+    lists = sent_as(lists, tables, _APART)
+    rows = plain_result(read(lists), lists, operation).value
+    steps = (AppReader(tables, strict=False).reference(row["ref"]).steps for row in rows)
+    known = (_target(one, lists, tables, hidden, apart=True) for one in steps)
+    targets = tuple(filter(None, known))
+    answers = read(_each(read for target in targets for read in target.reads)).value
+    return _told(targets, iter(answers))
 
 
 def _told(targets: tuple[Target, ...], answers: Iterator[Any]) -> Iterator[Shown]:
@@ -148,8 +242,14 @@ def _holder(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def _target(
-    steps: tuple[Step, ...], event: Event, tables: Tables, hidden: tuple[str, ...]
+    steps: tuple[Step, ...],
+    event: Event,
+    tables: Tables,
+    hidden: tuple[str, ...],
+    *,
+    apart: bool = False,
 ) -> Target | None:
+    """Return what reads what a reference names; `apart`: what tells it from one of its name."""
     reader = AppReader(tables, strict=False)
     try:
         found = reader.reference(steps_text(steps))
@@ -172,7 +272,8 @@ def _target(
         classes = id_classes(tables)
         return Target(found.text, kind, "", (read("get", id_classes=classes),))
     ident = id_property(kind, tables)
-    ways = [way for way in describing(kind, tables) if not secret_property(way, tables, hidden)]
+    known = (*describing(kind, tables), *(_apart(kind, tables) if apart else ()))
+    ways = [way for way in dict.fromkeys(known) if not secret_property(way, tables, hidden)]
     rows = [row for way in ways if (row := tables.find_property(kind, way)) is not None]
     if found.selectable:
         names = [row for row in rows if row.term not in _TEXTS][:2]
@@ -187,6 +288,15 @@ def _target(
     through = (f"{found.text}.{way}" for way in ways if "." in way)
     reads += [read("get", reader.reference(text).steps) for text in through]
     return Target(found.text, kind, "", tuple(reads))
+
+
+def _apart(kind: str, tables: Tables) -> Iterator[str]:
+    """Yield what tells objects of one name apart: a date, and what they lie in."""
+    dates = (row.term for row in tables.properties(kind) if row.type == "date")
+    yield from itertools.islice(dates, 1)
+    container = container_of(kind, tables)
+    if container is not None:
+        yield f"{property_term(container)}.name"
 
 
 @cache

@@ -5,6 +5,8 @@ is foreign text; with `raw` it is not.
 """
 
 import json
+import logging
+import os
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,7 +26,7 @@ from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.effects import Decision
 from iac_runtime.tools.checking import accepts
 from iac_runtime.tools.own import DOORS
-from iac_runtime.tools.shape import Tool
+from iac_runtime.tools.shape import Schema, Tool
 from iac_runtime.tools.tables import Operation, Tables
 from iac_runtime.types import parse_type
 
@@ -201,8 +203,8 @@ def structured(
 
     A reference becomes `{"ref": …}`, an object stays, all else is `{"result": …}`; nothing to say
     is an empty object. A note says what is missing, an outcome what was read back. An app may
-    answer something else than its dictionary declares: clients refuse that, so it is then told in
-    the note.
+    answer something else than its dictionary declares, or nothing: clients refuse that, so it is
+    then told in the note.
     """
     declared = set((output or {}).get("properties", ()))
     found: dict[str, Any]
@@ -212,7 +214,7 @@ def structured(
         found = dict(value)
     else:
         found = {} if value is None else {"result": value}
-    if output is not None and found and not _fits(found, output):
+    if output is not None and found and _fault(found, output):
         answered = json.dumps(found.get("result", value), ensure_ascii=False)
         found, note = {}, "; ".join(filter(None, (f"the app answered {answered}", note)))
     # Modules of earlier builds close their answers.
@@ -224,16 +226,42 @@ def structured(
         # What the note or the result says is not said twice.
         twice = {"says": note, "ref": found.get("ref", "")}
         found["outcome"] = {k: v for k, v in facts.items() if not (k in twice and v in twice[k])}
+    if output is not None and not found and is_open:
+        found["note"] = "the app answered nothing"
     return found
 
 
-def _fits(found: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
+def _fault(found: Mapping[str, Any], output: Mapping[str, Any]) -> str:
+    """Return where an answer breaks its schema, and which rule; empty where it fits."""
     if accepts(found, output):
-        return True
+        return ""
     # Heavy, and needed for what is doubtful only.
     from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
 
-    return bool(Draft202012Validator(dict(output)).is_valid(dict(found)))
+    fault = best_match(Draft202012Validator(dict(output)).iter_errors(dict(found)))
+    return f"{fault.json_path}: {fault.validator}" if fault is not None else ""
+
+
+def _declared(tool: Tool, value: Any) -> Schema | None:
+    """Return the schema that an answer is held to; None for one of ours that does not fit it.
+
+    What an app answers is not in our hands (`structured`). Our own is our fault: the caller gets
+    it as it is, for what was done is done, and the log says so.
+
+    Raises:
+        RuntimeError: It does not fit, and this is a test (`IAC_STRICT`).
+    """
+    if tool.output is None or tool.operation is not None or value is None:
+        return tool.output
+    fault = _fault(structured(value), tool.output)
+    if not fault:
+        return tool.output
+    says = f"the answer of {tool.name} does not fit its output schema ({fault})"
+    if os.environ.get("IAC_STRICT"):
+        raise RuntimeError(says)
+    logging.getLogger("iac.gate").warning("%s", says)
+    return None
 
 
 def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
@@ -243,7 +271,7 @@ def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
         plan.facts.line,
         decision.level,
         "; ".join((*plan.notes, *found.notes)),
-        None if plan.parts else plan.tool.output,
+        None if plan.parts else _declared(plan.tool, found.value),
         plan.facts.app,
         decision.reasons,
         decision.source,

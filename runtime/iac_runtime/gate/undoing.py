@@ -17,7 +17,8 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError, quoted
 from iac_runtime.gate.batch import Looks, plan_several
 from iac_runtime.gate.planning import plan_operation
-from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult, requester_of
+from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
+from iac_runtime.gate.resolving import may_read
 from iac_runtime.language.columns import named_columns
 from iac_runtime.language.raw import sent_as
 from iac_runtime.language.reader import AppReader
@@ -204,7 +205,7 @@ def _part(
         return found._replace(value={"undone": row.id, "did": step.says})
 
     def look(facts: CallFacts) -> Plan:
-        if fresh and _may_read(facts, held[0], operation, context):
+        if fresh and may_read(facts, held[0], operation, context):
             compare()
         told = (Shown(step.left.reference, words),)
         return replace(done, facts=replace(facts, shown=told, pin=digest))
@@ -221,13 +222,6 @@ def _tool(name: str, context: ToolContext) -> Tool:
             "NOT_SUPPORTED", f"The tool {quoted(name)} no longer exists.", "Build the app's tools."
         )
     return context.catalogue.tool(row)
-
-
-def _may_read(facts: CallFacts, event: Event, operation: Operation, context: ToolContext) -> bool:
-    permissions = context.permissions
-    caller = requester_of(facts)
-    asks = permissions.of(permissions.request(CallFacts("get"), event, "SAFE", operation), caller)
-    return not asks.secrets and permissions.judge(asks).action == "allow"
 
 
 def _held(left: Left, tables: Tables, seconds: float) -> tuple[Event, list[Any]]:

@@ -201,8 +201,12 @@ def _requests(event: Event) -> list[Event]:
     return found
 
 
-def steps_in(event: Event) -> list[tuple[Step, ...]]:
-    """Return every object specifier of a request, those inside filters and records too."""
+def steps_in(event: Event, *, tested: bool = True) -> list[tuple[Step, ...]]:
+    """Return every object specifier of a request, those inside filters and records too.
+
+    Args:
+        tested: Whether what a filter tests is one; it begins at the item.
+    """
     found: list[tuple[Step, ...]] = []
 
     def specifier(steps: tuple[Step, ...]) -> None:
@@ -213,7 +217,8 @@ def steps_in(event: Event) -> list[tuple[Step, ...]]:
 
     def test(one: Filter) -> None:
         if isinstance(one, Compare):
-            specifier(one.path)
+            if tested:
+                specifier(one.path)
             look(one.value)
         else:
             for part in one.tests:

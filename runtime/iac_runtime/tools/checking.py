@@ -234,6 +234,7 @@ _LIMITS: Final[Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool]]]
     "maxLength": ((str,), lambda value, most: len(value) <= most),
     "minItems": ((list,), lambda value, least: len(value) >= least),
     "maxItems": ((list,), lambda value, most: len(value) <= most),
+    "minProperties": ((dict,), lambda value, least: len(value) >= least),
     "required": ((dict,), lambda value, keys: value.keys() >= {*keys}),
     "items": ((list,), lambda value, schema: all(accepts(part, schema) for part in value)),
 }

@@ -67,7 +67,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["for_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
 }
 

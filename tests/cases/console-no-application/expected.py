@@ -72,7 +72,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
         '"string"}}, {"type": "object"}]}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
 }
 

@@ -236,7 +236,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "ring": Schema(
         '{"type": "object", "properties": {'

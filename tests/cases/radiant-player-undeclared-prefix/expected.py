@@ -546,7 +546,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "make": Schema(
         '{"type": "object", "properties": {'
@@ -559,7 +559,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -575,7 +575,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
         '"result": {"type": "array", "items": {"type": "string"}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "close": Schema(
         '{"type": "object", "properties": {'
@@ -625,7 +625,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "boolean"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "move": Schema(
         '{"type": "object", "properties": {'

@@ -98,7 +98,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "boolean"}]}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "spill": Schema(
         '{"type": "object", "properties": {'

@@ -106,7 +106,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
     "mark": Schema(
         '{"type": "object", "properties": {'

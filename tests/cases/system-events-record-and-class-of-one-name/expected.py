@@ -277,7 +277,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
-        "}}",
+        '}, "required": ["result"]}',
     ),
     "set": Schema(
         '{"type": "object", "properties": {'
@@ -296,7 +296,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target", "in_"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "string"}}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
 }
 

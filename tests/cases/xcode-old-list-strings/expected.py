@@ -181,7 +181,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "number"}'
-        "}}",
+        '}, "minProperties": 1}',
     ),
 }
 

@@ -1,0 +1,149 @@
+"""The names by which a call finds objects: counted, for an app takes the first that bears one.
+
+Each name is counted by one event in the exchange of the call: before a read, which answers and says
+so, and as the pin of a write, of which nothing is then sent.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from iac_base.errors import InvalidParameterError, ToolError
+from iac_runtime.execution.answers import AppAnswer
+from iac_runtime.language.raw import sent_as
+from iac_runtime.language.reader import AppReader
+from iac_runtime.language.request import Around, Event
+from iac_runtime.language.steps import ByName, Compare, Every, Go, Join, Step, Whose
+from iac_runtime.language.terms import find_properties, property_term
+from iac_runtime.language.text import steps_text
+from iac_runtime.policy.call_view import steps_in, words_of
+from iac_runtime.policy.places import path_of_steps
+from iac_runtime.tools.tables import Tables
+
+Execute = Callable[[Event], AppAnswer]
+
+_ONE: Final = {"value": 1, "notes": [], "ok": True}
+"""What the harness answers for a name that one object bears."""
+
+
+class NameUse(NamedTuple):
+    """A name by which a call finds an object.
+
+    Attributes:
+        name, steps: The name, and the reference up to it.
+        kind, plural: The class, in one and in several.
+        counts: What counts the objects that bear the name.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    kind: str
+    plural: str
+    counts: Event
+
+
+def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[NameUse, ...]:
+    """Return the names of a request that can be counted, each once.
+
+    Those of files cannot be borne twice, and a class without the property cannot be asked.
+    """
+    if event.kind != "application":
+        return ()
+    reader = AppReader(tables, strict=False)
+    found = (
+        _use(steps[: at + 1], step, event, reader, seconds)
+        for steps in steps_in(event, tested=False)
+        for at, step in enumerate(steps)
+        if isinstance(step, ByName) and path_of_steps(steps[: at + 1], event.app, home) is None
+    )
+    return tuple({use.steps: use for use in found if use is not None}.values())
+
+
+def _use(
+    steps: tuple[Step, ...], last: ByName, event: Event, reader: AppReader, seconds: float
+) -> NameUse | None:
+    held, tables = list(steps[:-1]), reader.tables
+    try:
+        classes = reader.reference(steps_text(steps[:-1])).classes
+    except InvalidParameterError:
+        return None
+    rows = find_properties(classes, "name", tables)
+    if not classes or not rows:
+        return None
+    test: Any = Compare((Go(property_term(rows[0])),), "=", last.name)
+    within = held.pop()
+    if isinstance(within, Whose):
+        test = Join("and", (within.filter, test))
+        within = held.pop()
+    if not isinstance(within, Every):
+        return None
+    bearers = (*held, within, Whose(test))
+    count = Event(event.app, event.kind, "count", "", target=bearers, writes=False)
+    plural = words_of(tables.classes[classes[0]].plural)
+    return NameUse(last.name, steps, classes[0], plural, sent_as(count, tables, seconds))
+
+
+def counting(names: Sequence[NameUse]) -> Event:
+    """Return the request that counts what bears each name."""
+    counts = tuple(use.counts for use in names)
+    first = counts[0]
+    return Event(first.app, first.kind, "each", "", parts=counts, writes=False, may_launch=False)
+
+
+def shared(
+    names: Sequence[NameUse], answers: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[NameUse, int]]:
+    """Yield the names that several objects bear, with how many; one not counted is left out."""
+    for use, answer in zip(names, answers, strict=True):
+        count = answer.get("value")
+        if isinstance(count, int) and count > 1:
+            yield use, count
+
+
+def shared_text(use: NameUse, count: int) -> str:
+    """Return the words for a name that several objects bear."""
+    return f"{count} {use.plural} have the name of {steps_text(use.steps)}"
+
+
+def counted_before(event: Event, names: Sequence[NameUse]) -> Event:
+    """Return a read that counts its names first."""
+    before = tuple(use.counts for use in names)
+    return replace(event, around=Around(before)) if before else event
+
+
+def shared_notes(names: Sequence[NameUse], answer: AppAnswer) -> tuple[str, ...]:
+    """Return what a read says of the names that several objects bear."""
+    if answer.around is None:
+        return ()
+    return tuple(
+        f"{shared_text(use, count)}; this is of the first"
+        for use, count in shared(names, answer.around.before)
+    )
+
+
+def sent_if_one(
+    execute: Execute,
+    names: Sequence[NameUse],
+    refuse: Callable[[Sequence[Mapping[str, Any]]], object],
+    event: Event,
+) -> AppAnswer:
+    """Send a write if each of its names is of one object; one with a pin is held to that already.
+
+    Args:
+        refuse: Raises where the counts are too high.
+
+    Raises:
+        ToolError: Several objects bear a name, or the write failed.
+    """
+    if event.pin is not None or not names:
+        return execute(event)
+    counts = counting(names)
+    try:
+        return execute(replace(event, pin=(counts, [_ONE] * len(names))))
+    except ToolError as error:
+        if error.type != "STALE":
+            raise
+    # None, several, or an app that cannot be asked so: only several are a reason.
+    answers = execute(counts).value
+    refuse(answers)
+    return execute(replace(event, pin=(counts, answers)))
