@@ -26,7 +26,7 @@ from iac_base.files import open_state
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.gate.mending import look_again
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import plain_result, shown
+from iac_runtime.gate.results import plain_result, refuse_cleaned, shown
 from iac_runtime.gate.witness import Witness, missing
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.raw import sent_as, sent_raw
@@ -85,7 +85,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
     event = sent_as(event, operation.tables, seconds)
-    limit = None if call.whole else context.limit
+    limit, taint = None if call.whole else context.limit, context.permissions.taint
     paged = event.op == "list" and event.limit is None and limit is not None
     if paged:
         # Whoever reads an answer page by page is given pages.
@@ -100,6 +100,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     facts = context.permissions.request(facts, event, level, operation)
     witness: Witness | None = None
     if event.writes and level != "SAFE":
+        refuse_cleaned(event, call, context)
         witness = Witness(event, level, operation, call, context, seconds)
         facts = witness.promised(facts)
 
@@ -112,8 +113,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         )  # fmt: skip
         try:
             if event.op == "list" and (length := _over(event.target)):
-                every = _list_over(sent, length, execute, operation)
-                every = every if call.raw else shown(every)
+                every = shown(_list_over(sent, length, execute, operation), call, taint)
                 return short_enough(every, context.limit, facts.effects, call.caller.holder)
             try:
                 answer = execute(sent)
@@ -127,8 +127,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
                 witness.failed(error)
             raise look_again(error, event, operation) from None
         found = plain_result(answer, event, operation)
-        found = found if call.raw else shown(found)
-        found = short_enough(found, limit, facts.effects, call.caller.holder)
+        found = short_enough(shown(found, call, taint), limit, facts.effects, call.caller.holder)
         outcome = witness.done(answer) if witness else missing(found, answer, paged=paged)
         return found._replace(outcome=outcome)
 

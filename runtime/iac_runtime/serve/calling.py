@@ -26,7 +26,7 @@ from iac_base.errors import (
     UnknownToolError,
     quoted,
 )
-from iac_base.text import clean_text, escaped, hidden
+from iac_base.text import clean_text, escaped, left_out
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused, ToolImage
 from iac_runtime.gate.results import clean, structured
@@ -116,7 +116,7 @@ def done_result(done: Done) -> Result:
     if done.reasons:
         meta["iac/reasons"] = clean(list(done.reasons))
     text = json.dumps(content, ensure_ascii=False)
-    if any(map(hidden, set(text))):
+    if left_out(text):
         # As it is asked for (`raw`): what is hidden in it is written out, halves of characters go.
         text = json.dumps(content)
         content = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
