@@ -273,9 +273,11 @@ class CallMethod:
         """
         if peer.modern and params.get("requestState"):
             state, given = params["requestState"], params.get("inputResponses")
-            said = read_responses(given, tuple(ANSWERS), declared=peer.declared)
+            # Another process may have asked, a while ago.
+            since = self._waiting.pop(state, (0.0,))[0]
+            took = time.monotonic() - since
+            said = read_responses(given, tuple(ANSWERS), declared=peer.declared, seconds=took)
             call = call._replace(token=state, verdict=said)
-            self._waiting.pop(state, None)
         while True:
             with deadline.kept(cancel) as inner:
                 outcome = self._gate.call(call, cancel=inner)
@@ -327,7 +329,9 @@ def _asked(asks: Asks, peer: Peer, cancel: Cancellation) -> Verdict:
         return ask_page(asks.question, cancel)
     if asks.way != "client":
         return ask_dialog(asks.question)
+    begun = time.monotonic()
     found = peer.elicit(form(asks.question), cancel, THINKING)
     if isinstance(found, str):
         return found
-    return read_answer(*found, asks.question.answers, declared=True)
+    took = time.monotonic() - begun
+    return read_answer(*found, asks.question.answers, declared=True, seconds=took)
