@@ -18,9 +18,10 @@ from iac_applescript.store import PatternStore
 from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError, ToolError, near_text, nearest, quoted
 from iac_base.files import open_state
-from iac_base.text import clean
 from iac_runtime.execution.process import Completed, RunInTurns, Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
+from iac_runtime.gate.results import shown
+from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.effects import CallFacts, Effect, Raised, Shown
 from iac_runtime.search import Index
 from iac_runtime.tools.catalogue import Catalogue
@@ -53,6 +54,7 @@ class ScriptToolset:
         runs: Says whether the app of a bundle id runs, without starting it.
         real: Whether scripts meet this machine's apps, not simulated ones.
         confinement: Holds scripts to their apps, where it works.
+        taint: Remembers what was left out of the texts that a script read.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class ScriptToolset:
         runs: Callable[[str], bool] = lambda _app: False,
         real: bool = True,
         confinement: Confinement | None = None,
+        taint: Taint | None = None,
     ) -> None:
         self.catalogue = catalogue
         self.analyser = Analyser(catalogue)
@@ -76,6 +79,7 @@ class ScriptToolset:
         self.runs = runs
         self.real = real
         self.confinement = confinement
+        self.taint = taint or Taint()
 
     def close(self) -> None:
         """Close what was learned."""
@@ -108,17 +112,18 @@ class ScriptToolset:
             def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
                 return self.run(argv, stdin, timeout, apps=turns, cancel=cancel)
 
-            return ToolResult(self._answer(work, call.arguments, run))
+            found = ToolResult(self._answer(work, call.arguments, run))
+            return shown(found, call, self.taint, way="")
 
-        shown = line or tool.name
+        says = line or tool.name
         told = (tool.name, effects, call.arguments)
-        facts = CallFacts(*told, line=shown, raised=raised, shown=lines, pin=pin)
+        facts = CallFacts(*told, line=says, raised=raised, shown=lines, pin=pin)
         return Plan(tool, facts, perform)
 
     def _answer(self, work: Work, given: Arguments, run: Runner) -> Result:
         """Return `{success, data, error}`; a failure is an answer too."""
         try:
-            return done(clean(work(self, given, run)))
+            return done(work(self, given, run))
         except ScriptError as stopped:
             return failed(stopped.error, stopped.failure)
         except ToolError as error:
@@ -209,4 +214,5 @@ def open_toolset(context: ToolContext) -> ScriptToolset:
         runs=lambda app: executor.test_app(app).running == "yes",
         real=executor.version().osascript is not None,
         confinement=Confinement(executor.run),
+        taint=context.permissions.taint,
     )

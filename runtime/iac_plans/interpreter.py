@@ -175,7 +175,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         ToolError: It holds what is no plain value.
     """
     if isinstance(value, bool | str) or value is None:
-        return clean(value)
+        return value
     if isinstance(value, int) and abs(value) <= _EXACT:
         return int(value)
     if isinstance(value, float) and abs(value) <= 1e300:
@@ -183,7 +183,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if depth < _INSIDE and isinstance(value, dict):
-        return {clean(str(plain(k))): plain(v, depth + 1) for k, v in value.items()}
+        return {str(plain(k)): plain(v, depth + 1) for k, v in value.items()}
     if depth < _INSIDE and isinstance(value, list | tuple | set | frozenset):
         return [plain(part, depth + 1) for part in value]
     raise ToolError(

@@ -35,6 +35,7 @@ from iac_runtime.gate.batch import TOLD_AS, Looks, joined, of_plan
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.planning import short_enough
 from iac_runtime.gate.plans import Call, Done, Plan, ToolContext, ToolResult
+from iac_runtime.gate.results import shown
 from iac_runtime.outcomes.outcome import Outcome, together
 from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.question import LIFETIME
@@ -158,7 +159,8 @@ def _planned(
                 judged = [gate.judge(made.plan, call.caller)[1] for made in found.calls]
                 level = highest(decision.level for decision in judged)
                 value |= {"effects": table(parts), "level": level}
-            return short_enough(ToolResult(value), context.limit, facts.effects, call.caller.holder)
+            cleaned = shown(ToolResult(value), call, context.permissions.taint, way="")
+            return short_enough(cleaned, context.limit, facts.effects, call.caller.holder)
 
         return Plan(tool, facts, perform)
     run = _Run(tool, call, gate, program, used, moments, digest, found)
@@ -238,7 +240,8 @@ class _Run:
         left = len(held.left)
         notes = (f"{left} changes of the table were not needed",) if left else ()
         made = {"result": value, "changes": len(held.done)}
-        return ToolResult(made, notes, outcome=together(held.outcomes))
+        whole = ToolResult(made, notes, outcome=together(held.outcomes))
+        return shown(whole, self.call, self.gate.permissions.taint, way="")
 
 
 _BY_ID: Final = re.compile(r"\.byId\([^()]*\)\Z")

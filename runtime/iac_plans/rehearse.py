@@ -29,6 +29,8 @@ from iac_runtime.tools.checking import taken
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import find_type, parse_type
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 ROWS: Final = 20_000
 SECONDS: Final = 20.0
 """For a rehearsal, and for a run: with both a call is over before a client gives up."""
@@ -100,7 +102,9 @@ class ProgramCalls:
         # Nobody is asked in the middle of a plan.
         caller = self._of.caller._replace(ways=(), unable=())
         seconds = min(left, self._gate.executor.timeout)
-        return Call(tool.name, arguments, caller, timeout=seconds, whole=True, cancel=cancel)
+        return Call(
+            tool.name, arguments, caller, raw=True, timeout=seconds, whole=True, cancel=cancel
+        )
 
     def read(self, call: Call, plan: Plan) -> Any:
         """Return what a call that reads answers, through the gate.
@@ -121,14 +125,17 @@ class ProgramCalls:
 
 
 def own(value: Any) -> Any:
-    """Return a result as a program has it: a moment is a `datetime`, a reference is text."""
+    """Return a result as a program has it: a moment is a `datetime`, a reference is text.
+
+    The sandbox takes no half of a character.
+    """
     if isinstance(value, DateText):
         return datetime.fromisoformat(value)
     if isinstance(value, list):
         return [own(part) for part in value]
     if isinstance(value, dict):
         return {str(key): own(part) for key, part in value.items()}
-    return str(value) if isinstance(value, str) else value
+    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else value
 
 
 def key_of(call: Call) -> str:

@@ -194,13 +194,14 @@ def test_scripts_count_for_the_limits(gate_of: Callable[..., Gate]) -> None:
 def test_what_a_script_returns_is_a_strangers_and_the_audit_names_its_apps(
     gate_of: Callable[..., Gate], toolset: ScriptToolset
 ) -> None:
-    answer = Completed(b'"see https://evil.example/x"', b"", 0)
+    answer = Completed('"see https://evil.example/x\u200b"'.encode(), b"", 0)
     toolset.run = in_turns(lambda *_: answer)
     gate = gate_of()
     both = f'{READS}\ntell application "Notes" to count notes'
     found = run(gate, both, vouched(ASKED))
     assert isinstance(found, Done)
     assert gate.permissions.taint.holds("https://evil.example/x")
+    assert found.note == "hidden characters are left out of a text"
     gate.close()
     for app in ("com.apple.Music", "com.apple.notes"):
         (row,) = find(open_state(), Query(app=app), 9)

@@ -95,6 +95,21 @@ notes.get(note, properties=["plaintext"])
     assert "the note that call 1 makes" in desk.questions[0]
 
 
+def test_a_program_hands_a_text_on_with_all_that_is_hidden_in_it(desk: Desk) -> None:
+    hidden = "Dear\u200b Ines, see you on Monday"
+    desk.meanwhile("notes_make", element="note", properties={"name": hidden})
+    found = desk.ask("run_plan", program=f"{NAMES}\n[name for name in names if 'Ines' in name]")
+    assert found.value["result"] == [hidden.replace("\u200b", "")]
+    assert found.note == "hidden characters are left out of a text"
+    copy = "for name in names:\n    if 'Ines' in name:\n        notes.make_note(name)"
+    desk.plan(f"{NAMES}\n{copy}")
+    names = [row["name"] for row in desk.run("notes_list", element="note", raw=True)]
+    assert names.count(hidden) == 2
+
+
+NAMES = 'names = [row["name"] for row in notes.list("note", properties=["name"])]'
+
+
 def test_what_lies_deeper_in_an_app_is_made_and_used_too(desk: Desk) -> None:
     said = desk.plan("""
 start = datetime(2026, 3, 6, 9, tzinfo=timezone.utc)

@@ -13,9 +13,14 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from real_clients import ERAS, ask, facts_of, program
 
+from iac_mcp.cli.main import main
+from iac_mcp.setup.checks import questions
+from iac_mcp.setup.findings import Surroundings
 from iac_runtime.audit.reading import AuditEntry, Query, find
-from iac_runtime.policy.approvals import paused
+from iac_runtime.execution.executor import Executor
+from iac_runtime.policy.approvals import declined, paused, unshown
 from iac_runtime.policy.question import DENY, ONCE
+from iac_runtime.serve.status import status_facts
 
 pytestmark = pytest.mark.process
 
@@ -23,10 +28,12 @@ MAKE = ("notes_make_note", {"name": "Milk"})
 FIND = ("notes_list", {"element": "note", "where": {"name": "Milk"}})
 
 
-def says(action: Any, answer: str | None = None) -> Any:
+def says(action: Any, answer: str | None = None, seconds: float = 0.6) -> Any:
+    """Return a client's person, who takes a while to say no; a yes may come at once."""
     content = None if answer is None else {"answer": answer}
 
     async def person(_context: Any, _params: Any) -> types.ElicitResult:
+        await anyio.sleep(0 if answer else seconds)
         return types.ElicitResult(action=action, content=content)
 
     return {"elicitation_callback": person}
@@ -192,6 +199,47 @@ def test_only_declined_questions_stop_a_client(
     assert ("Too many approval prompts" in messages[5]) == stopped
     assert not any("Too many approval prompts" in said for said in messages[:5])
     assert [row.lift for row in paused(data / "state")] == ["iac-mcp policy resume"] * stopped
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_a_client_that_answers_for_its_person_is_not_believed(
+    tools: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    era: str,
+    action: str,
+) -> None:
+    data = tmp_path / "data"
+    itself = says(action, seconds=0.01)
+    dialog = stand_in(tmp_path, ONCE, gave_up=False)
+    facts, count = made_by(tools, data, era, itself, IAC_OSASCRIPT=str(dialog))
+    assert (facts, count) == (None, 1)
+    assert story(data).asked == [["client", "unshown"], ["dialog", "once"]]
+    said: list[Any] = []
+
+    async def question(client: Client) -> None:
+        said.extend([facts_of(await client.call_tool(*MAKE)) for _ in range(6)])
+
+    ask(program(tools, data, "--simulate"), question, era, **itself)
+    for facts in said:
+        assert (facts["type"], facts["retryable"]) == ("UNANSWERED", True)
+        assert "the client showed no prompt" in facts["message"]
+        assert "declined." not in facts["message"]
+    assert paused(data / "state") == []
+    assert declined(data / "state") == {}
+
+    monkeypatch.setenv("IAC_DATA", str(data))
+    words = "mcp answers approval prompts without showing them"
+    assert main(["status"]) == 0
+    assert words in capsys.readouterr().out
+    assert status_facts()["unshown"] == ["mcp"]
+    assert any(words in row.says for row in questions(Surroundings(Executor())))
+    # What comes later is a person's, and the client shows prompts by now.
+    facts, _ = made_by(tools, data, era, says(action))
+    assert facts["type"] == ("REFUSED" if action == "decline" else "UNANSWERED")
+    assert (unshown(data / "state") == []) == (action == "decline")
 
 
 def stand_in(folder: Path, button: str, gave_up: bool) -> Path:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
@@ -30,12 +31,15 @@ class Person:
         self._answer = types.ElicitResult(
             action=action, content=None if answer is None else {"answer": answer}
         )
+        # Less than half a second is too short for a person to say no.
+        self._seconds = 0.0 if action == "accept" else 0.6
         self.asked: list[str] = []
         self.offered: list[Any] = []
 
     async def __call__(self, _context: Any, params: Any) -> types.ElicitResult:
         self.asked.append(params.message)
         self.offered.append(params.requested_schema["properties"]["answer"]["enum"])
+        await anyio.sleep(self._seconds)
         return self._answer
 
 

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import anyio
 import mcp_types as types
 import pytest
 from over_http import Wire, events, over_http, target
@@ -98,6 +99,24 @@ def test_what_one_client_is_allowed_no_other_is(served: Served, era: str) -> Non
     entries = call(served, "ada", era, "audit_tail", {}).structured_content["calls"]
     assert {entry["client"] for entry in entries} == {"http:ada"}
     assert [entry["result"] for entry in entries if entry["tool"] == MAKE[0]] == ["done", "done"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_no_that_comes_at_once_is_nobodys(served: Served, era: str) -> None:
+    found: list[Any] = []
+    waits = [0.01] * 6 + [0.6]
+
+    async def person(_context: Any, _params: Any) -> types.ElicitResult:
+        await anyio.sleep(waits.pop(0))
+        return types.ElicitResult(action="decline")
+
+    async def question(client: Any) -> None:
+        found.extend([facts_of(await client.call_tool(*MAKE)) for _ in range(7)])
+
+    where = target(served.url, served.tokens["ada"])
+    ask(where, question, era, elicitation_callback=person)
+    assert [facts["type"] for facts in found] == ["UNANSWERED"] * 6 + ["REFUSED"]
+    assert "the client showed no prompt" in found[0]["message"]
 
 
 def test_a_scope_bounds_what_a_call_does_by_whatever_tool(served: Served) -> None:

@@ -96,7 +96,7 @@ def _count(number: int, word: str) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
 def status(as_json: bool) -> int:
     """Show your running servers, the results of their calls, and paused clients."""
-    from iac_runtime.policy.approvals import paused
+    from iac_runtime.policy.approvals import paused, unshown
     from iac_runtime.serve.status import servers, status_facts
 
     if as_json:
@@ -117,4 +117,6 @@ def status(as_json: bool) -> int:
         click.echo("No server is running.")
     for row in paused(open_state()):
         click.echo(f"{row.says} End this pause with: {row.lift}")
+    for one in unshown(open_state()):
+        click.echo(one.says)
     return 0

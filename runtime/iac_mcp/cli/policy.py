@@ -145,7 +145,8 @@ def _text(found: FileContent) -> str:
 @click.option("--revoke", metavar="ID|all", help="Revoke one answer, or all.")
 def decisions(revoke: str | None) -> int:
     """List your "always allow" answers, or revoke them."""
-    from iac_runtime.policy.approvals import ApprovalStore, listed
+    from iac_runtime.policy.approval_store import ApprovalStore
+    from iac_runtime.policy.approvals import listed
     from iac_runtime.policy.approvals import revoke as forget
 
     store = ApprovalStore()
@@ -178,7 +179,7 @@ def _current_digests() -> dict[str, str]:
 @policy.command()
 def resume() -> int:
     """Allow approval prompts again after too many were declined."""
-    from iac_runtime.policy.approvals import ApprovalStore
+    from iac_runtime.policy.approval_store import ApprovalStore
     from iac_runtime.policy.approvals import resume as begin_anew
 
     load_policy()

@@ -27,7 +27,7 @@ from iac_mcp.setup.findings import (
 )
 from iac_mcp.setup.interpreter import better, framework_program, judged, signature
 from iac_runtime.execution.mac import AppState, responsible_name
-from iac_runtime.policy.approvals import MOST, declined, paused
+from iac_runtime.policy.approvals import MOST, declined, paused, unshown
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.unknown import unknown_words
@@ -145,6 +145,7 @@ def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
     """Look whether every client can show approval prompts."""
     try:
         found, without = paused(open_state()), declined(open_state())
+        quick = unshown(open_state())
     except SetupError as error:
         yield problem(str(error), _mend_of(error))
         return
@@ -153,7 +154,9 @@ def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
     for client, times in without.items():
         who = escaped(client) or "a program without a name"
         yield ok(f"{who} got no approval for {times} prompts; after {MOST} it is paused")
-    if not found and not without:
+    for one in quick:
+        yield warning(one.says, "Look in the client's settings for a way to show MCP prompts.")
+    if not found and not without and not quick:
         yield ok("every client can show approval prompts")
 
 

@@ -19,7 +19,7 @@ from iac_runtime.execution.process import RunInTurns
 from iac_runtime.execution.shortcuts import run_shortcut, title_of
 from iac_runtime.gate.planning import in_dates, short_enough
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import shown
+from iac_runtime.gate.results import refuse_cleaned, shown
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.language.steps import DateValue
@@ -58,6 +58,8 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
     # Judged as an event that takes the same values; none is sent.
     event = compose(operation, given, context.home)
     facts = replace(context.permissions.request(facts, event, level, operation), event=None)
+    if not facts.looks:
+        refuse_cleaned(event, call, context)
     if (operation.spec.intent or Intent()).opens:
         front = Effect("view", request.app, operation.tables.app.name, level="MODIFY")
         facts = replace(facts, effects=(*facts.effects, front))
@@ -78,7 +80,7 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
             with suppress(SetupError):
                 keep(tool.name, found._replace(proof="ran"))
         result = ToolResult(_value(text, operation.spec.result))
-        result = result if call.raw else shown(result)
+        result = shown(result, call, context.permissions.taint)
         limit = None if call.whole else context.limit
         result = short_enough(result, limit, facts.effects, call.caller.holder)
         return result._replace(outcome=None if facts.looks else _UNSEEN)

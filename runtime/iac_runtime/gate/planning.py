@@ -31,7 +31,7 @@ from iac_runtime.gate.naming import (
     shared_notes,
 )
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import plain_result, shown
+from iac_runtime.gate.results import plain_result, refuse_cleaned, shown
 from iac_runtime.gate.witness import Witness, missing
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.raw import sent_as, sent_raw
@@ -88,7 +88,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
     event = sent_as(event, operation.tables, seconds)
-    limit = None if call.whole else context.limit
+    limit, taint = None if call.whole else context.limit, context.permissions.taint
     paged = event.op == "list" and event.limit is None and limit is not None
     if paged:
         # Whoever reads an answer page by page is given pages.
@@ -104,6 +104,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     names = names_of(event, operation.tables, context.home, seconds)
     witness: Witness | None = None
     if event.writes and level != "SAFE":
+        refuse_cleaned(event, call, context)
         witness = Witness(event, level, operation, call, context, seconds)
         facts = witness.promised(facts)
 
@@ -118,8 +119,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             execute = partial(sent_if_one, execute, names, refuse)
         try:
             if event.op == "list" and (length := holders_of(event.target)):
-                every = list_over(sent, length, execute, operation, names)
-                every = every if call.raw else shown(every)
+                every = shown(list_over(sent, length, execute, operation, names), call, taint)
                 return short_enough(every, context.limit, facts.effects, call.caller.holder)
             try:
                 answer = execute(sent)
@@ -135,8 +135,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         found = plain_result(answer, event, operation)
         if witness is None:
             found = found._replace(notes=(*found.notes, *shared_notes(names, answer)))
-        found = found if call.raw else shown(found)
-        found = short_enough(found, limit, facts.effects, call.caller.holder)
+        found = short_enough(shown(found, call, taint), limit, facts.effects, call.caller.holder)
         outcome = witness.done(answer) if witness else missing(found, answer, paged=paged)
         return found._replace(outcome=outcome)
 

@@ -1,7 +1,8 @@
 """What came of a call: answers as plain values, refusals.
 
 A text is what the app has, to the last character. What a model reads is cleaned (`shown`), for it
-is foreign text; with `raw` it is not.
+is foreign text; with `raw` it is not. What was left out is not destroyed by writing the rest back
+(`refuse_cleaned`).
 """
 
 import json
@@ -16,13 +17,15 @@ from iac_base.text import text_literal
 from iac_base.words import fold
 from iac_runtime.execution.answers import AppAnswer, describe
 from iac_runtime.gate.mending import again, look_again
-from iac_runtime.gate.plans import Call, Done, Plan, Refused, ToolResult
+from iac_runtime.gate.plans import Call, Done, Plan, Refused, ToolContext, ToolResult
 from iac_runtime.language.plain import RefText, plain, ref, unfiltered
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.outcomes.outcome import Outcome
+from iac_runtime.policy.call_view import view_of
+from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.effects import Decision
 from iac_runtime.tools.checking import accepts
 from iac_runtime.tools.own import DOORS
@@ -38,7 +41,8 @@ _SHIFTING: Final = (
 MOST_SECONDS: Final = 3600
 """The longest time that one call can ask for."""
 
-_CLEANED: Final = "hidden characters are left out of a text; `raw: true` gives it as the app has it"
+_CLEANED: Final = "hidden characters are left out of a text"
+_RAW: Final = "; `raw: true` gives it as the app has it"
 
 
 def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
@@ -67,11 +71,35 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
     return ToolResult(value, tuple(notes))
 
 
-def shown(found: ToolResult) -> ToolResult:
-    """Return a result for a reader: texts cleaned, and said so where that changed something."""
-    cleaned = clean(found.value)
-    notes = (*found.notes, _CLEANED) if cleaned != found.value else found.notes
+def shown(found: ToolResult, call: Call, taint: Taint, way: str = _RAW) -> ToolResult:
+    """Return a result for the reader who called: texts cleaned, unless they are wanted `raw`.
+
+    Where something is left out, a note says so, with the `way` to it, and it is remembered.
+    """
+    if call.raw or (cleaned := clean(found.value)) == found.value:
+        return found
+    lacks = taint.add_cleaned(found.value, call.caller.holder)
+    notes = (*found.notes, _CLEANED + way) if lacks else found.notes
     return found._replace(value=cleaned, notes=notes)
+
+
+def refuse_cleaned(event: Event, call: Call, context: ToolContext) -> None:
+    """Let no write put back a text that its writer read without its hidden characters.
+
+    Raises:
+        InvalidParameterError: It would.
+    """
+    if call.raw or call.undoes:
+        return
+    taint, holder = context.permissions.taint, call.caller.holder
+    for row, text in view_of(event, {}, context.home).texts:
+        if taint.lacks(text, holder):
+            raise InvalidParameterError(
+                f"{row.name or 'text'}: IAC left hidden characters out when you read this text, and"
+                " this write would delete them. Nothing was changed.",
+                "Read the text with raw: true, and write back what you get. To write the text"
+                " without the hidden characters, add raw: true to this call.",
+            )
 
 
 def asked_raw(call: Call, tool: Tool) -> Call:

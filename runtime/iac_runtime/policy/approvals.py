@@ -1,12 +1,10 @@
 """Approvals: sealed tokens of questions, answers that are remembered, how often a person is asked.
 
-All of it lies in one SQLite file of the state folder, sealed with this user's key. Every change
-is one transaction that takes the write lock first, so two processes lose nothing. A file that is
-damaged is set aside and a new one begun: then nothing is remembered, and all is asked again.
-
 What counts are questions that a person declined, or saw and left alone, for each client by
 itself: after five within ten minutes it asks no more for ten minutes. One that a client closed,
-failed at or never answered counts nothing, for nobody may have seen it; a yes ends the stop.
+failed at, never answered, or declined before anybody could read it counts nothing, for nobody may
+have seen it; a yes ends the stop. Which clients do the last is kept for a week, or until a person
+answers there.
 
 A token travels through the client (the `requestState` of MCP 2026-07-28), which is not trusted:
 it is sealed, it expires, and it works once, in whichever process of the same state folder.
@@ -27,86 +25,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.files import open_state
-from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escaped
+from iac_runtime.policy.approval_store import FILE, ApprovalStore
 from iac_runtime.policy.effects import YES, Approver, CallFacts, Decision, Verdict, call_digest
 from iac_runtime.policy.question import LIFETIME
 from iac_runtime.policy.scope import scope_of
-from iac_runtime.policy.sealing import fits, load_key, seal
+from iac_runtime.policy.sealing import fits, seal
 from iac_runtime.tool import Level
 
-FILE: Final = "approvals.db"
 CHANGED: Final = "An object in the prompt has changed since; nothing was done."
-
-_SCHEMA: Final = DatabaseSchema(
-    (
-        (
-            """CREATE TABLE questions (
-                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL,
-                counted INTEGER NOT NULL
-            ) WITHOUT ROWID""",
-            "CREATE TABLE stopped (since REAL NOT NULL)",
-            """CREATE TABLE decisions (
-                id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL, command TEXT NOT NULL,
-                kind TEXT NOT NULL, tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL,
-                made TEXT NOT NULL, client TEXT NOT NULL, mac TEXT NOT NULL,
-                UNIQUE (app, command, kind)
-            )""",
-        ),
-        # Questions that are open when the file is brought to this version are asked again.
-        (
-            "DROP TABLE questions",
-            """CREATE TABLE questions (
-                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL
-            ) WITHOUT ROWID""",
-            "DROP TABLE stopped",
-            "CREATE TABLE stopped (client TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID",
-            "CREATE TABLE declined (client TEXT NOT NULL, since REAL NOT NULL)",
-        ),
-        # What was remembered by tools is asked about once more.
-        (
-            "DROP TABLE decisions",
-            """CREATE TABLE decisions (
-                id INTEGER PRIMARY KEY AUTOINCREMENT, covers TEXT NOT NULL UNIQUE,
-                tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL, made TEXT NOT NULL,
-                client TEXT NOT NULL, mac TEXT NOT NULL
-            )""",
-        ),
-    )
-)
-
-
-class ApprovalStore:
-    """The file and the key of a state folder; safe to share between threads.
-
-    Args:
-        folder: The state folder; that of this user if left out.
-
-    Raises:
-        SetupError: The folder, the key or the file is not safe, or of a newer version.
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = open_state() if folder is None else folder
-        self.key = load_key(self.folder)
-        self._database = Database(self.folder / FILE, _SCHEMA)
-        # Opened now, so that what is wrong with it is said at once.
-        with self._database.reading():
-            pass
-
-    def change(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
-        """Give a connection inside one transaction; it is committed at the end of the block.
-
-        Raises:
-            SetupError: The file cannot be read or written; nothing was changed.
-        """
-        return self._database.writing()
-
-    def close(self) -> None:
-        """Close the file; it is opened again by the next change."""
-        self._database.close()
-
 
 MOST: Final = 5
 SECONDS: Final = 600.0
@@ -117,6 +44,7 @@ _AGE: Final = (
     "UPDATE stopped SET since = :now WHERE since > :now",
     "DELETE FROM declined WHERE since <= :old",
     "DELETE FROM stopped WHERE since <= :old",
+    "DELETE FROM unshown WHERE since <= :now - 604800",
 )
 
 
@@ -140,6 +68,10 @@ def count(
     if verdict in YES:
         connection.execute("DELETE FROM declined WHERE client = ?", (client,))
         connection.execute("DELETE FROM stopped WHERE client = ?", (client,))
+    if verdict == "unshown":
+        connection.execute("INSERT OR REPLACE INTO unshown VALUES (?, ?)", (client, now))
+    elif way == "client" and verdict in (*YES, "decline"):
+        connection.execute("DELETE FROM unshown WHERE client = ?", (client,))
     # Whether a client has shown what it did not answer is not known.
     if verdict != "decline" and (verdict != "timeout" or way == "client"):
         return
@@ -176,6 +108,24 @@ def paused(folder: Path, now: Callable[[], float] = time.time) -> list[Paused]:
 def declined(folder: Path, now: Callable[[], float] = time.time) -> dict[str, int]:
     """Return how many questions of each client had no yes of late. Raises SetupError."""
     return dict(_rows(folder, now(), "SELECT client, count(*) FROM declined GROUP BY client"))
+
+
+class Unshown(NamedTuple):
+    """A client that answered a question before anybody could."""
+
+    client: str
+
+    @property
+    def says(self) -> str:
+        """It in words."""
+        who = escaped(self.client) or "a program without a name"
+        return f"{who} answers approval prompts without showing them, so IAC asks in another place."
+
+
+def unshown(folder: Path, now: Callable[[], float] = time.time) -> list[Unshown]:
+    """Return the clients that answered a question before anybody could. Raises SetupError."""
+    rows = _rows(folder, now(), "SELECT client, since FROM unshown ORDER BY client")
+    return [Unshown(client) for client, _ in rows]
 
 
 def _rows(folder: Path, moment: float, statement: str) -> list[tuple[str, Any]]:

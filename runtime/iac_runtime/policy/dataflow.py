@@ -2,6 +2,7 @@
 
 Properties that hold secrets: no call reads one, asks for one in a filter, or hands one on.
 Values that came from an app: what a later call uses of them was perhaps chosen by a stranger.
+Texts that a reader got without their hidden characters: written back they would destroy these.
 
 Two texts are compared in the forms that `spellings` returns of each: decoded until nothing is left
 to decode, without blanks and characters that show nothing, without case. An encoding that a blank
@@ -21,7 +22,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from iac_base.secrets import is_secret
-from iac_base.text import clean_text
+from iac_base.text import AROUND, left_out, visible_text
 from iac_base.words import fold
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Every, Go
@@ -115,6 +116,9 @@ BOUND: Final = 16_000_000
 """Characters of results that are kept, the newest; the last one is kept whole, whatever its size.
 Only calls that hold a recipient, URL, path or script are searched for."""
 
+_PLACES: Final = 50_000
+"""Places in texts that are kept, the newest."""
+
 SHORTEST: Final = 8
 """Characters of a text that counts; a URL or an address counts at any length."""
 
@@ -133,6 +137,7 @@ class Taint:
         # The texts of a result, and their spellings once the first search came.
         self._texts: OrderedDict[tuple[str, ...], str | None] = OrderedDict()
         self._size = 0
+        self._lacking: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._lock = threading.Lock()
 
     def add(self, value: Any) -> None:
@@ -145,6 +150,27 @@ class Taint:
             self._texts.move_to_end(parts)
             while self._size > self._bound and len(self._texts) > 1:
                 self._size -= sum(map(len, self._texts.popitem(last=False)[0]))
+
+    def add_cleaned(self, value: Any, holder: str) -> bool:
+        """Remember where the texts of a result lack something for their reader, if they do."""
+        places = [(holder, place) for text in texts_in(value) for place in left_out(text) if place]
+        with self._lock:
+            self._lacking.update(dict.fromkeys(places))
+            while len(self._lacking) > _PLACES:
+                self._lacking.popitem(last=False)
+        return bool(places)
+
+    def lacks(self, text: str, holder: str) -> bool:
+        """Say whether `text` holds a place where its reader got less than the app has."""
+        if not self._lacking or left_out(text):
+            return False
+        text = unicodedata.normalize("NFC", text)
+        parts = (
+            text[start : start + size]
+            for size in range(AROUND, 2 * AROUND + 1)
+            for start in range(len(text) - size + 1)
+        )
+        return any((holder, part) in self._lacking for part in (text, *parts))
 
     def _spelled(self) -> list[str]:
         with self._lock:
@@ -275,7 +301,7 @@ def _inside(text: str) -> Iterator[str]:
 
 def without_blanks(text: str) -> str:
     """Return a text without blanks and characters that show nothing."""
-    return "".join(clean_text(text).split())
+    return "".join(visible_text(text).split())
 
 
 def _plain(text: str) -> str:

@@ -143,7 +143,7 @@ Action = Literal["allow", "ask", "deny"]
 Approver = Literal["client", "dialog", "terminal", "page"]
 """A way of asking a person."""
 
-Verdict = Literal["once", "always", "decline", "cancel", "error", "timeout", "unable"]
+Verdict = Literal["once", "always", "decline", "cancel", "error", "timeout", "unable", "unshown"]
 """What a way of asking came back with: accepted (`once` or `always`), declined, closed without an
 answer (some clients do that unseen), failed, not answered in time, or not able to ask at all."""
 

@@ -45,7 +45,7 @@ from iac_runtime.tool import Level
 from iac_runtime.tools.tables import Operation, parameters
 
 if TYPE_CHECKING:
-    from iac_runtime.policy.approvals import ApprovalStore
+    from iac_runtime.policy.approval_store import ApprovalStore
 
 _TOO_MANY: Final = (
     "Too many approval prompts of {} were declined or ignored. No more will appear for {}."
@@ -54,17 +54,12 @@ _UNANSWERED: Final = (
     "Nobody declined. Tell the user that an approval prompt will appear, then call again."
 )
 _SILENT: Final = "Nobody answered the prompt; nothing was sent."
-_WAYS: Final[Mapping[Approver, str]] = {
-    "client": "the client",
-    "dialog": "the dialog",
-    "terminal": "the terminal",
-    "page": "the page",
-}
 _CAME: Final[Mapping[Verdict, str]] = {
     "cancel": "closed the prompt",
     "error": "failed",
     "timeout": "had no answer in time",
     "unable": "cannot show prompts",
+    "unshown": "showed no prompt",
 }
 _CHANGING: Final = (
     "The objects of the call changed again and again during approval; nothing was sent."
@@ -153,7 +148,7 @@ class Permissions:
             SetupError: The state folder is not safe, or its file cannot be used.
         """
         # Loads sqlite3, which a call that is not asked about does without.
-        from iac_runtime.policy.approvals import ApprovalStore
+        from iac_runtime.policy.approval_store import ApprovalStore
 
         if self._store is None:
             self._store = (self._make_store or ApprovalStore)()
@@ -352,7 +347,7 @@ def _next(facts: CallFacts) -> Approver | None:
 
 
 def _unanswered(decision: Decision, story: Story) -> Decision:
-    came = (f"{_WAYS[way]} {_CAME[said]}" for way, said in dict(story.asked).items() if said)
+    came = (f"the {way} {_CAME[said]}" for way, said in dict(story.asked).items() if said)
     reason = f"No approval prompt was answered: {', '.join(came)}."
     return refused(decision, reason, "no answer", _UNANSWERED, "UNANSWERED", _SILENT)
 

@@ -1,7 +1,8 @@
 """How a person is asked: over MCP in both eras, and by a dialog of this Mac.
 
 Every way of asking answers with a `Verdict`. Only `decline` is a no; with what is neither a yes
-nor a no the gate goes on to the next way.
+nor a no the gate goes on to the next way. A client that declines or cancels before a person can
+have read a word did not show the question, whatever it says: `unshown`.
 
 Legacy: the server sends `elicitation/create`. 2026-07-28: the result of the call is an
 `InputRequiredResult` that carries the question and the sealed token; the client calls again with
@@ -95,6 +96,9 @@ KEY: Final = "approval"
 
 _FIELD: Final = "answer"
 
+QUICKEST: Final = 0.5
+"""Seconds after which a person can have declined or closed a question, however short it is."""
+
 
 def form(question: Question) -> dict[str, Any]:
     """Return the parameters of `elicitation/create`: a flat form with one choice."""
@@ -123,7 +127,12 @@ def input_required(question: Question, token: str) -> dict[str, Any]:
 
 
 def read_answer(
-    action: str, content: Mapping[str, Any] | None, answers: tuple[str, ...], *, declared: bool
+    action: str,
+    content: Mapping[str, Any] | None,
+    answers: tuple[str, ...],
+    *,
+    declared: bool,
+    seconds: float = QUICKEST,
 ) -> Verdict:
     """Return what a client answered.
 
@@ -132,23 +141,30 @@ def read_answer(
         content: The filled-in form.
         answers: The labels that were offered (`Question.answers`).
         declared: Whether the client said that it can ask; an answer of one that cannot is forged.
+        seconds: How long the client had the question.
     """
     if not declared:
         return "unable"
     if action in ("decline", "cancel"):
+        if seconds < QUICKEST:
+            return "unshown"
         return "decline" if action == "decline" else "cancel"
     answer = content.get(_FIELD) if action == "accept" and isinstance(content, Mapping) else None
     return Question("", "", "", "", "", answers).verdict(answer if type(answer) is str else None)
 
 
 def read_responses(
-    responses: Mapping[str, Any] | None, answers: tuple[str, ...], *, declared: bool
+    responses: Mapping[str, Any] | None,
+    answers: tuple[str, ...],
+    *,
+    declared: bool,
+    seconds: float = QUICKEST,
 ) -> Verdict:
     """Return what the `inputResponses` of a repeated call say."""
     found = (responses or {}).get(KEY)
     said = found if isinstance(found, Mapping) else {}
     action, content = said.get("action"), said.get("content")
-    return read_answer(str(action), content, answers, declared=declared)
+    return read_answer(str(action), content, answers, declared=declared, seconds=seconds)
 
 
 SECONDS: Final = 45

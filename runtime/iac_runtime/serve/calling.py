@@ -26,7 +26,7 @@ from iac_base.errors import (
     UnknownToolError,
     quoted,
 )
-from iac_base.text import clean_text, escaped, hidden
+from iac_base.text import clean_text, escaped, left_out
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused, ToolImage
 from iac_runtime.gate.results import clean, structured
@@ -117,7 +117,7 @@ def done_result(done: Done) -> Result:
     if done.reasons:
         meta["iac/reasons"] = clean(list(done.reasons))
     text = json.dumps(content, ensure_ascii=False)
-    if any(map(hidden, set(text))):
+    if left_out(text):
         # As it is asked for (`raw`): what is hidden in it is written out, halves of characters go.
         text = json.dumps(content)
         content = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
@@ -274,9 +274,11 @@ class CallMethod:
         """
         if peer.modern and params.get("requestState"):
             state, given = params["requestState"], params.get("inputResponses")
-            said = read_responses(given, tuple(ANSWERS), declared=peer.declared)
+            # Another process may have asked, a while ago.
+            since = self._waiting.pop(state, (0.0,))[0]
+            took = time.monotonic() - since
+            said = read_responses(given, tuple(ANSWERS), declared=peer.declared, seconds=took)
             call = call._replace(token=state, verdict=said)
-            self._waiting.pop(state, None)
         while True:
             with deadline.kept(cancel) as inner:
                 outcome = self._gate.call(call, cancel=inner)
@@ -328,7 +330,9 @@ def _asked(asks: Asks, peer: Peer, cancel: Cancellation) -> Verdict:
         return ask_page(asks.question, cancel)
     if asks.way != "client":
         return ask_dialog(asks.question)
+    begun = time.monotonic()
     found = peer.elicit(form(asks.question), cancel, THINKING)
     if isinstance(found, str):
         return found
-    return read_answer(*found, asks.question.answers, declared=True)
+    took = time.monotonic() - begun
+    return read_answer(*found, asks.question.answers, declared=True, seconds=took)

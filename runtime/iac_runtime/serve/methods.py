@@ -73,7 +73,9 @@ def methods_of(
         call, shown = partial(_through_gate, gate, caller(peer)), partial(status_facts, status)
         if peer.remote is not None:
             # Whoever else is served here is no concern of its.
-            shown = partial(dict[str, Any], servers=[status.facts()] if status else [], paused=[])
+            shown = partial(
+                dict[str, Any], servers=[status.facts()] if status else [], paused=[], unshown=[]
+            )
         return Sources(catalogue, gate.read_only, shown, call)
 
     calls = CallMethod(gate, catalogue, status, patience, finds=lines.finds)

@@ -167,28 +167,30 @@ def servers() -> list[RunningServer]:
 
 
 def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
-    """Return the status of all servers, and who may not ask, as one JSON object.
+    """Return the status of all servers, and who may not or cannot ask, as one JSON object.
 
-    It is `{"servers": [...], "paused": [{"client", "until", "lift"}]}`.
+    It is `{"servers": [...], "paused": [{"client", "until", "lift"}], "unshown": [client]}`.
 
     Args:
         own: The board of this process, whose numbers are newer than its file's.
     """
     # Loads sqlite3.
-    from iac_runtime.policy.approvals import paused
+    from iac_runtime.policy.approvals import paused, unshown
 
     note: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
     resting: list[dict[str, Any]] = []
+    quick: list[str] = []
     try:
         rows = [server.facts() for server in servers()]
         resting = [row._asdict() for row in paused(open_state())]
+        quick = [row.client for row in unshown(open_state())]
     except SetupError as error:
         note = {"note": str(error)}
     if own is not None:
         mine = own.facts()
         rows = [mine, *(row for row in rows if row["pid"] != mine["pid"])]
-    return {"servers": rows, "paused": resting, **note}
+    return {"servers": rows, "paused": resting, "unshown": quick, **note}
 
 
 def _read(path: Path) -> RunningServer | None:
