@@ -3,6 +3,7 @@
 import os
 import select
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_tools import mail, notes
 
+OSASCRIPT: Final = str(Path(sys.executable).with_name("iac-osascript"))
 CALLS: Final = 300
 EXCHANGES: Final = 1000
 PROCESSES: Final = 20
@@ -73,8 +75,8 @@ def executor() -> None:
     limits = ExecutionLimits(calls=1_000_000)
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder)
-        worker = Executor(program="iac-osascript", limits=limits, state=state)
-        single = Executor(program="iac-osascript", workers=False, state=state)
+        worker = Executor(program=OSASCRIPT, limits=limits, state=state)
+        single = Executor(program=OSASCRIPT, workers=False, state=state)
         carry_out(worker)
         carry_out(single)
         bare = Bare(worker)
@@ -99,7 +101,7 @@ def outcomes() -> None:
     limits = ExecutionLimits(calls=1_000_000)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IAC_DATA"] = folder
-        worker = Timed(program="iac-osascript", limits=limits, state=Path(folder))
+        worker = Timed(program=OSASCRIPT, limits=limits, state=Path(folder))
         gate = Gate(catalogue, worker, "DANGEROUS")
         for name, tool, arguments in WRITES:
             took: dict[bool, list[tuple[float, float]]] = {True: [], False: []}

@@ -79,7 +79,7 @@ def main() -> int:
     """Follow a read and a write; with `-v` name the files."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IAC_DATA"] = folder
-        os.environ["IAC_OSASCRIPT"] = "iac-osascript"
+        os.environ["IAC_OSASCRIPT"] = str(Path(sys.executable).with_name("iac-osascript"))
         gate = open_gate(GateOptions([TOOLS], allow="MODIFY", launch=["notes"]))
         for name, call in CALLS.items():
             way = follow(gate, call)

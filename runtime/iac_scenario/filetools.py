@@ -150,7 +150,7 @@ def _ripgrep(sandbox: Sandbox, top: Parts, options: Sequence[str]) -> list[tuple
 
     It follows no link and opens regular files only; the way to `top` was looked at before.
     """
-    program = shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
+    program = shutil.which("rg", path=str(Path(sys.executable).parent)) or shutil.which("rg")
     if program is None:
         raise CallError(
             "Grep and Glob need ripgrep (rg), which is not installed. Install it, for example"

@@ -1,6 +1,8 @@
 """Read, Write, Edit, Glob and Grep as the assistant sees them."""
 
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,6 +156,20 @@ def test_grep_ends_keeps_inside_and_needs_its_program(
         "Grep and Glob need ripgrep (rg), which is not installed."
         in run("run", path, "-p", "x").out
     )
+
+
+def test_the_ripgrep_beside_the_interpreter_is_taken_before_another(
+    make: Make, run: Run, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not (Path(sys.executable).parent / "rg").exists():
+        pytest.skip("no ripgrep is beside the interpreter")
+    other = tmp_path / "bin" / "rg"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\necho 'not this one' >&2; exit 2\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{other.parent}{os.pathsep}{os.environ['PATH']}")
+    call = '[[default_response.tool_calls]]\ntool = "Grep"\ninput.pattern = "Notes"\n'
+    assert run("run", make(FILES + call), "-p", "x").out == "/sandbox/notes.md\n"
 
 
 def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_path: Any) -> None:
