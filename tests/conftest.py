@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from builds import Built
 
 ROOT = Path(__file__).parent.parent
+# Programs of ours and of our packages are found beside the interpreter: a shell that has not
+# activated the environment has them nowhere else.
+_OWN = str(Path(sys.executable).parent)
+os.environ["PATH"] = os.pathsep.join(
+    at for at in os.environ.get("PATH", os.defpath).split(os.pathsep) if at != _OWN
+)
 CORPUS = ROOT.parent / "shared" / "corpus"
 
 # The same commit draws the same examples everywhere; new ones are the stress session's to find.

@@ -1,5 +1,7 @@
 """The Bash of a scenario: real bash, confined, bounded in time, output, processes and memory.
 
+Grep and Glob run in the same confinement.
+
 On Linux bubblewrap confines it: there are the scenario's folder (writable), the system's programs
 (read-only) and a /tmp that lasts for one call; no network, no other process, no variable of the
 caller. On a Mac a Seatbelt profile does the same as far as it can. Each call is a process group
@@ -102,6 +104,7 @@ class BashSession:
         # Only bubblewrap can show the folder at another path than its own.
         self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
         self.folder = self._home
+        self._start = sandbox.root if unconfined or _ON_MAC else "/"
         self._kept_variables = ""
         self._ending = threading.Event()
         self._running = threading.Lock()
@@ -118,12 +121,22 @@ class BashSession:
 
     def run(self, command: str, timeout: float) -> BashResult:
         """Run one line; `timeout` in seconds. Raises CallError where nothing can run."""
-        if "\0" in command:
-            raise CallError("the command contains a NUL byte.")
         if len(command) > LONGEST:
             raise CallError(f"the command has more than {LONGEST:,} characters.")
         with self._running:
             return self._run(command, timeout)
+
+    def search(
+        self, program: str, options: Sequence[str], limits: BashLimits, timeout: float
+    ) -> BashResult:
+        """Run a program that only reads, from the top of the sandbox; as `run` otherwise.
+
+        Whoever exchanges a folder for a link while it walks leads it nowhere else.
+        """
+        program = os.path.realpath(program)
+        with self._running:
+            words = [*self._confinement((), program), program, *options]
+            return run_bounded(words, self._start, {}, limits, timeout, ending=self._ending)
 
     def _run(self, command: str, timeout: float) -> BashResult:
         before = self._sandbox.protected() if self._guarded and not _ON_MAC else {}
@@ -133,10 +146,9 @@ class BashSession:
                 *("bash", "-c", self._script(state.fileno()), "bash"),
                 *(command, self.folder, self._kept_variables),
             ]
-            folder = self._sandbox.root if self._unconfined or _ON_MAC else "/"
             result = run_bounded(
                 words,
-                folder,
+                self._start,
                 self._environment(),
                 self._limits,
                 timeout,
@@ -161,23 +173,26 @@ class BashSession:
         return re.sub("|".join(values), lambda found: values[found[0]], _SCRIPT)
 
     def _kept(self, state: IO[bytes], result: BashResult) -> list[str]:
-        """Remember the folder and the variables for the next call; return what is to be said."""
+        """Remember the folder and the variables for the next call; return what is to be said.
+
+        The command can write to the file too: what Bash would not have written is passed over.
+        """
         state.seek(0)
-        begun, *left = state.read(2 * LONGEST).split(b"\0", 2)
-        if not begun and not result.stopped:
+        written = state.read(2 * LONGEST)
+        if not written and not result.stopped:
             said = result.errors.decode("utf-8", "replace").strip().splitlines()
             raise CallError(
                 f"Bash cannot run in a sandbox here: {said[-1] if said else 'nothing ran'}. Allow"
                 f" user namespaces, or {_WAY_OUT}."
             )
-        if len(left) != 2:
+        begun, *left = written.split(b"\0")
+        if begun != b"begun" or len(left) != 2 or len(left[0]) > LONGEST:
             return []
-        folder, exported = (piece.decode("utf-8", "surrogateescape") for piece in left)
-        if len(exported) <= LONGEST:
+        self.folder, exported = map(os.fsdecode, left)
+        if len(left[1]) <= LONGEST:
             self._kept_variables = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
-        self.folder = folder
         tops = (self._home, self._sandbox.root)
-        if any(folder == top or folder.startswith(f"{top}/") for top in tops):
+        if any(self.folder == top or self.folder.startswith(f"{top}/") for top in tops):
             return []
         self.folder = self._home
         return [f"Shell cwd was reset to {self._home}\n"]
@@ -190,13 +205,14 @@ class BashSession:
             found |= {"LANG": "en_US.UTF-8", "TMPDIR": self._scratch.name}
         return {**found, "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
-    def _confinement(self, protected: Sequence[tuple[str, ...]]) -> list[str]:
+    def _confinement(self, protected: Sequence[tuple[str, ...]], program: str = "") -> list[str]:
+        """Return the words before a command; `program` is one that need not be the system's."""
         if self._unconfined:
             return []
         if self._scratch is not None:
-            return self._seatbelt(os.path.realpath(self._scratch.name))
+            return self._seatbelt(os.path.realpath(self._scratch.name), program)
         root, mount = self._sandbox.root, self._sandbox.mount
-        program, sealing = _bubblewrap()
+        bubblewrap, sealing = _bubblewrap()
         shared = [word for path in _SYSTEM if Path(path).exists() for word in _bind(path)]
         fixed = [at for at in map("/".join, protected) if not Path(root, at).is_symlink()]
         # Seen at its own path too: a scenario may name it by ${SANDBOX_ROOT}.
@@ -209,24 +225,29 @@ class BashSession:
             )
         ]
         return [
-            program, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+            bubblewrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
             *shared, "--proc", "/proc", "--dev", "/dev", *sealing, "--tmpfs", "/tmp",  # noqa: S108
+            *(_bind(program) if program else ()),
             # Root could write into /proc/sys without any capability.
             *own, *(word for top in ("/proc", "/dev", "/") for word in ("--remount-ro", top)),
             "--chdir", mount,
         ]  # fmt: skip
 
-    def _seatbelt(self, scratch: str) -> list[str]:
+    def _seatbelt(self, scratch: str, program: str) -> list[str]:
         if not Path(_SEATBELT).exists():
-            raise CallError(f"Bash needs {_SEATBELT} to run in a sandbox. Without it, {_WAY_OUT}.")
-        above = {str(path) for top in (self._home, scratch) for path in Path(top).parents}
+            raise CallError(
+                f"Bash, Grep and Glob need {_SEATBELT} to run in a sandbox. Without it, {_WAY_OUT}."
+            )
+        tops = (self._home, scratch, program)
+        above = {str(path) for top in tops if top for path in Path(top).parents}
         names = "|".join(
             "".join(f"[{sign}{sign.upper()}]" if sign.isalpha() else rf"\{sign}" for sign in name)
             for name in sorted(PROTECTED)
         )
         guard = f'(deny file-write* (regex #"/({names})(/|$)"))' if self._guarded else ""
         literals = " ".join(f"(literal {json.dumps(path)})" for path in sorted(above))
-        profile = _PROFILE.format(above=literals, guard=guard)
+        shown = f"(literal {json.dumps(program)})" if program else ""
+        profile = _PROFILE.format(above=literals, guard=guard, program=shown)
         places = ("-D", f"FOLDER={self._home}", "-D", f"SCRATCH={scratch}")
         return [_SEATBELT, *places, "-p", profile]
 
@@ -237,8 +258,8 @@ def _bubblewrap() -> tuple[str, Sequence[str]]:
     program = shutil.which("bwrap")
     if program is None:
         raise CallError(
-            "Bash needs bubblewrap (bwrap) to run in a sandbox, and it is not installed. Install"
-            f" it, or {_WAY_OUT}."
+            "Bash, Grep and Glob need bubblewrap (bwrap) to run in a sandbox, and it is not"
+            f" installed. Install it, or {_WAY_OUT}."
         )
     done = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
     sealing = []
@@ -287,6 +308,10 @@ def run_bounded(
         except OSError as error:
             name = Path(words[0]).name
             raise CallError(f"{name} cannot be started: {error.strerror}.") from None
+        except ValueError:
+            raise CallError(
+                "a NUL byte or a lone surrogate cannot be given to a program."
+            ) from None
     return _watched(child, limits, timeout, ending or threading.Event())
 
 

@@ -71,7 +71,9 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Let Bash change Git folders, start-up files and the like in your folder.",
 )
 @click.option(
-    "--unconfined", is_flag=True, help="Run Bash without a sandbox, with your own rights."
+    "--unconfined",
+    is_flag=True,
+    help="Run Bash, Grep and Glob without a sandbox, with your own rights.",
 )
 @MCP_CONFIG
 @click.option(

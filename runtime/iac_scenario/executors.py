@@ -98,7 +98,7 @@ class Simulated:
                 return FILE_TOOLS[call.tool](self._sandbox, call.input)
             work: Callable[[Any], CallResult] = self._in_bash
             if call.tool in SEARCHES:
-                work = partial(SEARCHES[call.tool], self._sandbox, hidden=self._hidden)
+                work = partial(SEARCHES[call.tool], self._sandbox, self._bash, self._hidden)
             return await anyio.to_thread.run_sync(work, call.input, abandon_on_cancel=True)
         except CallError as error:
             return failed(str(error))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from iac_scenario.bash import BashLimits, run_bounded
+from iac_scenario.bash import BashLimits, BashSession
 from iac_scenario.errors import CallError
 from iac_scenario.results import CallResult, textual
 from iac_scenario.sandbox import Parts, Sandbox
@@ -82,7 +82,9 @@ def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     return textual(f"The file {sandbox.shown(parts)} has been updated.{told}")
 
 
-def glob(sandbox: Sandbox, given: Mapping[str, Any], hidden: Sequence[str] = ()) -> CallResult:
+def glob(
+    sandbox: Sandbox, bash: BashSession, hidden: Sequence[str], given: Mapping[str, Any]
+) -> CallResult:
     """Return the files that match, a path a line, by name."""
     top, pattern = sandbox.parts(given.get("path", ".")), given["pattern"]
     if pattern.startswith("/"):
@@ -91,11 +93,13 @@ def glob(sandbox: Sandbox, given: Mapping[str, Any], hidden: Sequence[str] = ())
         # Without a slash a pattern holds at any depth; with one it begins at the top.
         pattern = "".join(f"/{_escaped(part)}" for part in top) + f"/{pattern.removeprefix('./')}"
     options = ["--files", "--no-ignore", "--hidden", *_globs([pattern]), *_hiding(hidden)]
-    found = _ripgrep(sandbox, top, options)
+    found = _ripgrep(sandbox, bash, top, options)
     return textual(_listed([path for path, _ in found], "No files found"))
 
 
-def grep(sandbox: Sandbox, given: Mapping[str, Any], hidden: Sequence[str] = ()) -> CallResult:
+def grep(
+    sandbox: Sandbox, bash: BashSession, hidden: Sequence[str], given: Mapping[str, Any]
+) -> CallResult:
     """Search files below a path: names (the default), counts, or lines with context."""
     mode, content = given.get("output_mode", "files_with_matches"), ["--no-heading"]
     content += ["--line-number"] if given.get("-n", True) else ["--no-line-number"]
@@ -115,7 +119,7 @@ def grep(sandbox: Sandbox, given: Mapping[str, Any], hidden: Sequence[str] = ())
         *([f"--type={given['type']}"] if "type" in given else []),
         *_globs([*words, *_VERSIONED]), *_hiding(hidden), f"--regexp={given['pattern']}",
     ]  # fmt: skip
-    rows = _ripgrep(sandbox, _existing(sandbox, given.get("path", ".")), options)
+    rows = _ripgrep(sandbox, bash, _existing(sandbox, given.get("path", ".")), options)
     lines = [path if rest is None else f"{path}:{rest}" if path else rest for path, rest in rows]
     if mode == "content":
         # A context line has `-` after its number where a match has `:`.
@@ -145,12 +149,15 @@ def _escaped(name: str) -> str:
     return re.sub(r"([\\*?\[\]{}!])", r"\\\1", name)
 
 
-def _ripgrep(sandbox: Sandbox, top: Parts, options: Sequence[str]) -> list[tuple[str, str | None]]:
+def _ripgrep(
+    sandbox: Sandbox, bash: BashSession, top: Parts, options: Sequence[str]
+) -> list[tuple[str, str | None]]:
     """Return what ripgrep prints: the path as it is shown, and what follows it, if anything.
 
-    It follows no link and opens regular files only; the way to `top` was looked at before.
+    It follows no link and opens regular files only. A link that takes the place of a folder while
+    it walks leads nowhere: what lies outside is not there.
     """
-    program = shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
+    program = shutil.which("rg", path=str(Path(sys.executable).parent)) or shutil.which("rg")
     if program is None:
         raise CallError(
             "Grep and Glob need ripgrep (rg), which is not installed. Install it, for example"
@@ -159,13 +166,14 @@ def _ripgrep(sandbox: Sandbox, top: Parts, options: Sequence[str]) -> list[tuple
         )
     always = ("--no-config", "--color=never", "--sort=path", "--null", "--with-filename")
     own = ("--no-ignore-parent", "--no-ignore-global", "--no-messages")
-    words = [program, *always, *own, *options, "--", "/".join((".", *top))]
+    words = [*always, *own, *options, "--", "/".join((".", *top))]
     if sandbox.kind(top) not in ("file", "folder"):
         raise CallError(f"{sandbox.shown(top)} is not a folder or a regular file.")
-    result = run_bounded(words, sandbox.root, {}, _OUTPUT, _SECONDS)
+    result = bash.search(program, words, _OUTPUT, _SECONDS)
     if result.stopped:
         raise CallError(f"ripgrep was stopped: {result.stopped}.")
-    if result.status > 1:
+    # 1 says that nothing was found, or that there is no sandbox.
+    if result.status > 1 or result.errors:
         raise CallError(result.errors.decode("utf-8", "replace").strip() or "ripgrep failed.")
     text, found = result.out.decode("utf-8", "replace"), list[tuple[str, str | None]]()
     if "--files" in options or "-l" in options:
@@ -201,4 +209,4 @@ FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], CallResult
     "Edit": edit,
 }
 SEARCHES: Final[Mapping[str, Callable[..., CallResult]]] = {"Glob": glob, "Grep": grep}
-"""Those that take what is hidden from them as well."""
+"""Those that take where they run, and what is hidden from them, as well."""

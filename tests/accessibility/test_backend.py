@@ -1,6 +1,7 @@
 """Which bridge a machine has, and what it is told when it has none."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,3 +48,15 @@ def test_a_desktop_has_one(monkeypatch: pytest.MonkeyPatch, desk: stack.Desktop)
     bridge = backend.open_bridge()
     assert bridge.apps(2.0) == []
     bridge.close()
+
+
+@pytest.mark.process
+def test_a_desktop_starts_no_service_of_the_machine(desk: stack.Desktop) -> None:
+    from iac_accessibility.atspi.wire import BusCall, Pool
+
+    bus = Pool(desk.env["DBUS_SESSION_BUS_ADDRESS"])
+    own = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+    startable = bus.call(BusCall(*own, "ListActivatableNames"), 2.0)[0]
+    bus.close()
+    assert set(startable) == {"org.freedesktop.DBus", "org.a11y.Bus"}
+    assert not Path(desk.env["DBUS_SYSTEM_BUS_ADDRESS"].partition("=")[2]).exists()

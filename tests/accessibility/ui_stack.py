@@ -1,7 +1,9 @@
 """A desktop of its own for tests: X server, session bus, window manager, accessibility bus.
 
 Everything lives in one private folder and ends with it. What the buses activate themselves are
-orphans; they are found by that folder in their environment.
+orphans; they are found by that folder in their environment. The session bus knows one service, the
+accessibility bus, and there is no system bus: a keyring that the machine has would be started, and
+ask for a password in a window that holds the keyboard.
 """
 
 import os
@@ -20,6 +22,19 @@ from typing import Any
 APPS = Path(__file__).parent / "apps"
 PROGRAMS = ("Xvfb", "dbus-daemon", "openbox")
 LAUNCHER = Path("/usr/libexec/at-spi-bus-launcher")
+BUS = """<busconfig>
+  <type>session</type>
+  <listen>unix:dir={folder}</listen>
+  <auth>EXTERNAL</auth>
+  <servicedir>{folder}</servicedir>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+"""
+SERVICE = f"[D-BUS Service]\nName=org.a11y.Bus\nExec={LAUNCHER}\n"
 GTK_PYTHON = "/usr/bin/python3"
 TOKENS = 12.0
 """Most tokens that an element may take in a tree, in the mean."""
@@ -126,6 +141,7 @@ def desktop() -> Iterator[Desktop]:
         **keep,
         "HOME": str(folder),
         "XDG_RUNTIME_DIR": str(folder),
+        "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={folder}/none",
         "GDK_BACKEND": "x11",
         "QT_QPA_PLATFORM": "xcb",
         "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
@@ -162,8 +178,11 @@ def _display(desk: Desktop) -> str:
 
 
 def _session_bus(desk: Desktop) -> str:
+    config = desk.folder / "bus.conf"
+    config.write_text(BUS.format(folder=desk.folder))
+    (desk.folder / "org.a11y.Bus.service").write_text(SERVICE)
     process = subprocess.Popen(
-        ["dbus-daemon", "--session", "--nofork", "--print-address=1"],
+        ["dbus-daemon", f"--config-file={config}", "--nofork", "--print-address=1"],
         env=desk.env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -191,7 +210,9 @@ def chromium(desk: Desktop, profile: Path, page: str = "") -> subprocess.Popen[b
     return desk.start(
         *("chromium", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        *(f"--user-data-dir={profile}", page or f"file://{APPS / 'page.html'}"),
+        # Otherwise it asks the keyring of the machine.
+        *("--password-store=basic", f"--user-data-dir={profile}"),
+        page or f"file://{APPS / 'page.html'}",
     )
 
 

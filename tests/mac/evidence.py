@@ -221,7 +221,11 @@ def collect(*, unattended: bool, stand_in: bool) -> dict[str, Any]:
     """Ask this Mac, or the stand-in, and return what was answered."""
     catalogue, apps = shipped()
     program = [sys.executable, "-m", "iac_simulator.osascript"] if stand_in else ["osascript"]
-    executor = Executor(program="iac-osascript") if stand_in else Executor()
+    executor = (
+        Executor(program=str(Path(sys.executable).with_name("iac-osascript")))
+        if stand_in
+        else Executor()
+    )
     before = {key: permitted(bundle) for key, bundle in APPS.items()}
     wanted = [key for key in APPS if not unattended or stand_in or before[key] == "yes"]
     who = person()

@@ -97,3 +97,13 @@ def test_whoever_installs_it_gets_this_package_and_no_stranger() -> None:
             assert row in {DISTRIBUTION, "pyright"}, f"{name} speaks of {row}"
             found += 1
     assert found >= 6
+
+
+def test_ci_runs_what_a_newcomer_is_told_to_run() -> None:
+    readme = (ROOT / "README.md").read_text()
+    told = re.search(r"^git clone .+ iac && cd iac && (.+)\n(.+)\n", readme, re.MULTILINE)
+    assert told is not None
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert told[1] in lines
+    # Once where the programs are hidden that a newcomer does not have.
+    assert [line for line in lines if line.startswith(f'PATH="$work/path" {told[2]} ')]

@@ -34,10 +34,24 @@ tool_calls = [
       { action = "decline", message = { type = "contains", text = "age" } },
       { action = "accept", content = { name = "Ada" }, message = { type = "contains", text = "name" } },
     ], expect = { equals = "accept Ada" } },
-  { tool = "Bash", input = { command = "echo simulated" }, expect = { equals = "simulated" } },
 ]
 """
     )  # fmt: skip
+    ran = run("run", path, "-p", "x")
+    assert ran.status == 0, ran.err
+
+
+@pytest.mark.usefixtures("confinement")
+def test_a_tool_of_the_assistant_s_own_is_simulated_beside_a_server(
+    make: Make, run: Run, server: str
+) -> None:
+    path = make(MODE.format(protocol="auto") + server + """
+[default_response]
+tool_calls = [
+  { tool = "echo", input = { text = "hi" }, expect = { equals = "hi" } },
+  { tool = "Bash", input = { command = "echo simulated" }, expect = { equals = "simulated" } },
+]
+""")  # fmt: skip
     ran = run("run", path, "-p", "x")
     assert ran.status == 0, ran.err
 

@@ -317,6 +317,28 @@ def test_what_runs_by_itself_is_not_changed_in_a_folder_that_stays(world: World)
     assert world.run("mv sub other && ls other/.git/config") == (b"other/.git/config\n", b"", 0, "")
 
 
+STATE = "for at in /proc/self/fd/*; do [[ ${at##*/} -lt 3 || ! -f $at ]] || {}; done"
+"""Does something with the file in which Bash leaves what the next call needs."""
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        r"printf '\0' >&${at##*/}",
+        r"printf '\0\0\0' > $at",
+        r": > $at",
+        r"printf 'begun\0/box\0declare\0' > $at; kill -9 $$",
+        r"printf 'begun\0/box/%0150000d\0' 1 > $at; kill -9 $$",
+        r"printf 'begun\0/box\0A=%060000d' 1 | sed 's/0/€/g' > $at; kill -9 $$",
+    ],
+)
+def test_what_a_command_writes_to_an_inherited_descriptor_ends_no_session(
+    session: BashSession, writes: str
+) -> None:
+    assert session.run(STATE.replace("{}", f"{{ {writes}; echo on; }}"), 20).out in (b"on\n", b"")
+    assert session.run("cat a 2>/dev/null; echo $((1 + 1))", 20) == (b"2\n", b"", 0, "")
+
+
 def scenario(make: Make, *lines: str) -> Path:
     calls = ", ".join(f'{{ tool = "Bash", input = {{ command = "{line}" }} }}' for line in lines)
     return make(f'tool_execution.mode = "simulated"\n[default_response]\ntool_calls = [{calls}]\n')
@@ -339,7 +361,7 @@ def test_without_confinement_the_tool_is_refused_and_the_run_goes_on(
     monkeypatch.setenv("PATH", str(tmp_path))
     ran = run("run", path, "-p", "x")
     bash_module._bubblewrap.cache_clear()
-    assert ran.out.startswith("Error: Bash needs bubblewrap (bwrap)")
+    assert ran.out.startswith("Error: Bash, Grep and Glob need bubblewrap (bwrap)")
     assert "Install it, or give the call a `result`" in ran.out
     assert len(ran.out.splitlines()) == 1
     (tmp_path / "bwrap").write_text(

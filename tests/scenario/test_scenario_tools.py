@@ -1,6 +1,9 @@
 """Read, Write, Edit, Glob and Grep as the assistant sees them."""
 
 import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
+from iac_scenario import bash as bash_module
+from iac_scenario.bash import BashSession
+from iac_scenario.errors import CallError
+from iac_scenario.filetools import SEARCHES
 from iac_scenario.permissions import matches_glob
+from iac_scenario.sandbox import Parts, Sandbox
 
 FILES = """
 tool_execution.mode = "simulated"
@@ -104,6 +112,7 @@ tool_execution.mode = "simulated"
         ("Grep", '{ pattern = "hi", head_limit = 1 }', "/sandbox/notes.md\n"),
         ("Grep", '{ pattern = "none" }', "No matches found"),
         ("Grep", '{ pattern = "(" }', "Error: rg: regex parse error:"),
+        ("Grep", '{ pattern = "a\\u0000b" }', "Error: a NUL byte or a lone surrogate cannot be"),
         ("Grep", '{ pattern = "x", type = "zog" }', "Error: rg: unrecognized file type: zog"),
         ("Grep", '{ pattern = "(?=x)" }', "Error: rg: regex parse error:"),
         ("Grep", '{ pattern = "[[:upper:]]otes" }', "/sandbox/notes.md\n"),
@@ -124,11 +133,21 @@ tool_execution.mode = "simulated"
         ("mcp__a__b", "{}", "Error: mcp__a__b is not simulated."),
     ],
 )
-def test_a_tool_answers(make: Make, run: Run, tool: str, given_input: str, expected: str) -> None:
+def test_a_tool_answers(
+    make: Make,
+    run: Run,
+    tool: str,
+    given_input: str,
+    expected: str,
+    request: pytest.FixtureRequest,
+) -> None:
+    if tool in ("Grep", "Glob"):
+        request.getfixturevalue("confinement")
     call = f'[[default_response.tool_calls]]\ntool = "{tool}"\ninput = {given_input}\n'
     assert run("run", make(FILES + call), "-p", "x").out.startswith(expected)
 
 
+@pytest.mark.usefixtures("confinement")
 def test_grep_ends_keeps_inside_and_needs_its_program(
     make: Make, run: Run, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +173,77 @@ def test_grep_ends_keeps_inside_and_needs_its_program(
         "Grep and Glob need ripgrep (rg), which is not installed."
         in run("run", path, "-p", "x").out
     )
+
+
+class Exchanged(Sandbox):
+    """A sandbox in which another process makes a folder a link, right after the last look."""
+
+    looks = 1
+
+    def kind(self, parts: Parts) -> str:
+        found = super().kind(parts)
+        self.looks -= 1
+        if not self.looks:
+            folder = Path(self.root, "folder")
+            folder.rename(folder.with_name("was"))
+            folder.symlink_to(Path(self.root).parent / "outside")
+        return found
+
+
+@pytest.mark.usefixtures("confinement")
+@pytest.mark.parametrize(
+    ("tool", "looks", "given_input"),
+    [
+        ("Grep", 2, {"pattern": "secret", "path": "folder", "output_mode": "content"}),
+        ("Glob", 1, {"pattern": "*", "path": "folder"}),
+    ],
+)
+def test_a_folder_that_becomes_a_link_shows_nothing_from_outside(
+    tmp_path: Path, tool: str, looks: int, given_input: dict[str, Any]
+) -> None:
+    for folder in ("box/folder", "outside"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "outside" / "secret").write_text("the secret of another\n")
+    (tmp_path / "box" / "folder" / "own").write_text("own\n")
+    sandbox = Exchanged(tmp_path / "box", "/sandbox")
+    sandbox.looks = looks
+    bash = BashSession(sandbox, lambda: datetime(2025, 1, 15, tzinfo=UTC))
+    try:
+        said = str(SEARCHES[tool](sandbox, bash, (), given_input))
+    except CallError as error:
+        said = str(error)
+    assert Path(tmp_path, "box", "folder", "secret").exists(), "the link was not laid"
+    assert "secret" not in said
+
+
+def test_grep_without_a_sandbox_finds_not_nothing_but_says_so(
+    make: Make, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing = tmp_path / "bin" / "bwrap"
+    refusing.parent.mkdir()
+    refusing.write_text("#!/bin/sh\necho 'bwrap: No permissions' >&2; exit 1\n")
+    refusing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{refusing.parent}{os.pathsep}{os.environ['PATH']}")
+    bash_module._bubblewrap.cache_clear()
+    call = '[[default_response.tool_calls]]\ntool = "Grep"\ninput.pattern = "Notes"\n'
+    ran = run("run", make(FILES + call), "-p", "x")
+    bash_module._bubblewrap.cache_clear()
+    assert ran.out == "Error: bwrap: No permissions\n"
+
+
+@pytest.mark.usefixtures("confinement")
+def test_the_ripgrep_beside_the_interpreter_is_taken_before_another(
+    make: Make, run: Run, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not (Path(sys.executable).parent / "rg").exists():
+        pytest.skip("no ripgrep is beside the interpreter")
+    other = tmp_path / "bin" / "rg"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\necho 'not this one' >&2; exit 2\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{other.parent}{os.pathsep}{os.environ['PATH']}")
+    call = '[[default_response.tool_calls]]\ntool = "Grep"\ninput.pattern = "Notes"\n'
+    assert run("run", make(FILES + call), "-p", "x").out == "/sandbox/notes.md\n"
 
 
 def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_path: Any) -> None:

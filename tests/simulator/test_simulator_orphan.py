@@ -15,7 +15,7 @@ from iac_runtime.language.steps import Every
 
 SERVER = """
 import subprocess, sys, time
-argv = ["iac-osascript", "-l", "JavaScript", "-e", sys.argv[1]]
+argv = [sys.executable, "-m", "iac_simulator.osascript", "-l", "JavaScript", "-e", sys.argv[1]]
 child = subprocess.Popen(argv, stdin=subprocess.PIPE)
 child.stdin.write(open(sys.argv[2], "rb").read())
 child.stdin.close()

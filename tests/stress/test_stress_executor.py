@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.stress, pytest.mark.process, pytest.mark.timeout(3600)
 
 ENDS = 1000
 CALLS = 10_000
+OSASCRIPT = str(Path(sys.executable).with_name("iac-osascript"))
 
 
 @pytest.mark.parametrize("way", ["timeout", "cancel"])
@@ -52,7 +53,7 @@ def test_ten_thousand_calls_of_a_worker_leave_memory_flat(tmp_path: Path) -> Non
     """Real workers on the stand-in, one after the other of the life that is their default."""
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
-    executor = Executor(program="iac-osascript", limits=ExecutionLimits(), state=state)
+    executor = Executor(program=OSASCRIPT, limits=ExecutionLimits(), state=state)
     event = Event("com.apple.mail", "application", "running", "", writes=False)
     mine = psutil.Process()
     answers: Counter[Any] = Counter()
@@ -77,7 +78,7 @@ def test_ten_thousand_calls_of_a_server_are_answered_once_and_leave_memory_flat(
         env={
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "PATH": os.environ["PATH"],
-            "IAC_OSASCRIPT": "iac-osascript",
+            "IAC_OSASCRIPT": OSASCRIPT,
             "IAC_DATA": str(tmp_path / "data"),
         },
     )
