@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Point, Rect, Replaceable, Rows
+    from iac_runtime.objects import AnyObject, Color, Point, Rect, Replaceable, Rows
 
 __all__ = [
     "AliasFile",
@@ -285,7 +285,7 @@ class Commands(Specifier):
     """What every object can be told, and the objects of a collection."""
 
     def open(
-        self, *, using: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, using: AnyObject | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Open files, folders or apps with Finder, as a double click does. DANGEROUS, opening an app, a
         command file or a workflow runs it.
@@ -334,7 +334,7 @@ class Commands(Specifier):
     def duplicate(
         self,
         *,
-        to: Specifier | None = None,
+        to: AnyObject | None = None,
         replacing: bool | None = None,
         routing_suppressed: bool | None = None,
         exact_copy: bool | None = None,
@@ -362,7 +362,7 @@ class Commands(Specifier):
     def move(
         self,
         *,
-        to: Specifier,
+        to: AnyObject,
         replacing: bool | None = None,
         positioned_at: Sequence[Any] | None = None,
         routing_suppressed: bool | None = None,
@@ -1296,7 +1296,7 @@ if TYPE_CHECKING:
     Sodr = Literal["normal", "reversed"]
     class MakeValues(TypedDict, total=False):
         timeout: float
-        to: Specifier
+        to: AnyObject
     class ReplaceableFile(File, Replaceable[File]): ...
     class ReplaceableIconFamily(IconFamily, Replaceable[IconFamily]): ...
     class ReplaceableColumn(Column, Replaceable[Column]): ...
@@ -1317,12 +1317,12 @@ if TYPE_CHECKING:
         finder_preferences: Preferences
         desktop_picture: File
     class ApplicationValues(MakeValues, total=False):
-        clipboard: Specifier
+        clipboard: AnyObject
         name: str
         visible: bool
         frontmost: bool
-        selection: Specifier
-        insertion_location: Specifier
+        selection: AnyObject
+        insertion_location: AnyObject
         product_version: str
         version: str
         startup_disk: Disk
@@ -1369,8 +1369,8 @@ if TYPE_CHECKING:
         name_extension: str
         extension_hidden: bool
         index: int
-        container: Specifier
-        disk: Specifier
+        container: AnyObject
+        disk: AnyObject
         position: Point
         desktop_position: Point
         bounds: Rect
@@ -1390,7 +1390,7 @@ if TYPE_CHECKING:
         owner_privileges: Priv
         group_privileges: Priv
         everyones_privileges: Priv
-        information_window: Specifier
+        information_window: AnyObject
         properties: Mapping[str, Any]
         class_: type[Object] | str
     ItemName = Literal["name", "displayed_name", "name_extension", "extension_hidden", "index", "container", "disk", "position", "desktop_position", "bounds", "label_index", "locked", "kind", "description", "comment", "size", "physical_size", "creation_date", "modification_date", "icon", "url", "owner", "group", "owner_privileges", "group_privileges", "everyones_privileges", "information_window", "properties", "class_"]
@@ -1401,11 +1401,11 @@ if TYPE_CHECKING:
         completely_expanded: bool
         container_window: Any
     class ContainerValues(ItemValues, total=False):
-        entire_contents: Specifier
+        entire_contents: AnyObject
         expandable: bool
         expanded: bool
         completely_expanded: bool
-        container_window: Specifier
+        container_window: AnyObject
     ContainerName = Literal["entire_contents", "expandable", "expanded", "completely_expanded", "container_window"] | ItemName
     class ComputerObjectRow(ItemRow): ...
     class ComputerObjectValues(ItemValues, total=False): ...
@@ -1458,7 +1458,7 @@ if TYPE_CHECKING:
     class AliasFileRow(FileRow):
         original_item: Any
     class AliasFileValues(FileValues, total=False):
-        original_item: Specifier
+        original_item: AnyObject
     AliasFileName = Literal["original_item"] | FileName
     class ApplicationFileRow(FileRow):
         id: str
@@ -1488,7 +1488,7 @@ if TYPE_CHECKING:
     class ClippingRow(FileRow):
         clipping_window: Any
     class ClippingValues(FileValues, total=False):
-        clipping_window: Specifier
+        clipping_window: AnyObject
     ClippingName = Literal["clipping_window"] | FileName
     class PackageRow(ItemRow): ...
     class PackageValues(ItemValues, total=False): ...
@@ -1537,7 +1537,7 @@ if TYPE_CHECKING:
         pathbar_visible: bool
         sidebar_width: int
     class FinderWindowValues(WindowValues, total=False):
-        target: Specifier
+        target: AnyObject
         current_view: Ecvw
         icon_view_options: IconViewOptions
         list_view_options: ListViewOptions
@@ -1554,7 +1554,7 @@ if TYPE_CHECKING:
         item: Any
         current_panel: Ipnl
     class InformationWindowValues(WindowValues, total=False):
-        item: Specifier
+        item: AnyObject
         current_panel: Ipnl
     InformationWindowName = Literal["item", "current_panel"] | WindowName
     class PreferencesWindowRow(WindowRow):
@@ -1581,7 +1581,7 @@ if TYPE_CHECKING:
         name: str
         visible: bool
         frontmost: bool
-        file: Specifier
+        file: AnyObject
         file_type: type[Object] | str
         creator_type: type[Object] | str
         accepts_high_level_events: bool
@@ -1598,7 +1598,7 @@ if TYPE_CHECKING:
     class DeskAccessoryProcessRow(ProcessRow):
         desk_accessory_file: Any
     class DeskAccessoryProcessValues(ProcessValues, total=False):
-        desk_accessory_file: Specifier
+        desk_accessory_file: AnyObject
     DeskAccessoryProcessName = Literal["desk_accessory_file"] | ProcessName
     class PreferencesRow(TypedDict):
         window: PreferencesWindow
@@ -1627,7 +1627,7 @@ if TYPE_CHECKING:
         desktop_shows_external_hard_disks: bool
         desktop_shows_removable_media: bool
         desktop_shows_connected_servers: bool
-        new_window_target: Specifier
+        new_window_target: AnyObject
         folders_open_in_new_windows: bool
         folders_open_in_new_tabs: bool
         new_windows_open_in_column_view: bool

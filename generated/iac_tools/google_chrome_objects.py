@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Rect, Rows
+    from iac_runtime.objects import AnyObject, Rect, Rows
 
 __all__ = [
     "Application",
@@ -95,7 +95,7 @@ class Commands(Specifier):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: AnyObject | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> Any:
         """Duplicate objects of Google Chrome. MODIFY.
 
@@ -108,7 +108,7 @@ class Commands(Specifier):
         """
         return self._answer("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Specifier) -> Any:
+    def move(self, *, to: AnyObject) -> Any:
         """Move objects of Google Chrome to another place. MODIFY.
 
         Args:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Point, Rect, Replaceable, Rows
+    from iac_runtime.objects import AnyObject, Point, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -289,7 +289,7 @@ class Commands(Specifier):
         """Delete objects of Music. DANGEROUS."""
         self._command("delete", target=self)
 
-    def duplicate(self, *, to: Specifier | None = None) -> Any:
+    def duplicate(self, *, to: AnyObject | None = None) -> Any:
         """Duplicate objects of Music. MODIFY.
 
         Args:
@@ -472,7 +472,7 @@ class Application(Commands, Object):
         """Quit Music. DANGEROUS, unsaved work may be lost."""
         self._command("quit")
 
-    def add(self, target: Sequence[Path], *, to: Specifier | None = None) -> Track:
+    def add(self, target: Sequence[Path], *, to: AnyObject | None = None) -> Track:
         """Add files to the library of Music. Returns the track. MODIFY.
 
         Args:
@@ -584,7 +584,7 @@ class Playlist(Item):
     tracks: Elements[Tracks] = Elements("tracks", "track")
     artworks: Elements[Artworks] = Elements("artworks", "artwork")
 
-    def move(self, *, to: Specifier) -> None:
+    def move(self, *, to: AnyObject) -> None:
         """Move objects of Music to another place. MODIFY.
 
         Args:
@@ -1358,7 +1358,7 @@ if TYPE_CHECKING:
         properties: dict[str, Any]
     class ItemValues(MakeValues, total=False):
         class_: type[Object] | str
-        container: Specifier
+        container: AnyObject
         id: int
         index: int
         name: str
@@ -1431,7 +1431,7 @@ if TYPE_CHECKING:
         mute: bool
         player_position: float
         player_state: Epls
-        selection: Specifier
+        selection: AnyObject
         shuffle_enabled: bool
         shuffle_mode: Eshm
         song_repeat: Erpt
@@ -1667,7 +1667,7 @@ if TYPE_CHECKING:
         selection: Any
         view: Playlist
     class BrowserWindowValues(WindowValues, total=False):
-        selection: Specifier
+        selection: AnyObject
         view: Playlist
     BrowserWindowName = Literal["selection", "view"] | WindowName
     class EncoderRow(ItemRow):
@@ -1734,7 +1734,7 @@ if TYPE_CHECKING:
         selection: Any
         view: Playlist
     class PlaylistWindowValues(WindowValues, total=False):
-        selection: Specifier
+        selection: AnyObject
         view: Playlist
     PlaylistWindowName = Literal["selection", "view"] | WindowName
     class RadioTunerPlaylistRow(PlaylistRow): ...

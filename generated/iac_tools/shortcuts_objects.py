@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Rect, Replaceable, Rows
+    from iac_runtime.objects import AnyObject, Color, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -120,7 +120,7 @@ class Commands(Specifier):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: AnyObject | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of Shortcuts. MODIFY.
 
@@ -130,7 +130,7 @@ class Commands(Specifier):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Specifier) -> None:
+    def move(self, *, to: AnyObject) -> None:
         """Move objects of Shortcuts to another place. MODIFY.
 
         Args:

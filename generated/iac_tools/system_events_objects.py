@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Rect, Replaceable, Rows
+    from iac_runtime.objects import AnyObject, Color, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -824,7 +824,7 @@ class Commands(Specifier):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: Specifier | None = None, with_properties: Mapping[str, Any] | None = None
+        self, *, to: AnyObject | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
         """Duplicate objects of System Events. MODIFY.
 
@@ -834,7 +834,7 @@ class Commands(Specifier):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Specifier | str) -> DiskItem | ListOf[DiskItem]:
+    def move(self, *, to: AnyObject | str) -> DiskItem | ListOf[DiskItem]:
         """Move objects of System Events to another place. MODIFY.
 
         Args:
@@ -3924,7 +3924,7 @@ if TYPE_CHECKING:
         class_: type[Object] | str
         description: str
         enabled: bool
-        entire_contents: Sequence[Specifier]
+        entire_contents: Sequence[AnyObject]
         focused: bool
         help: str
         maximum_value: float
@@ -3937,7 +3937,7 @@ if TYPE_CHECKING:
         size: Sequence[float]
         subrole: str
         title: str
-        value: Specifier | float | str
+        value: AnyObject | float | str
     WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document", "accessibility_description", "class_", "description", "enabled", "entire_contents", "focused", "help", "maximum_value", "minimum_value", "orientation", "position", "role", "role_description", "selected", "size", "subrole", "title", "value"]
     class UserRow(TypedDict):
         full_name: str
@@ -4380,7 +4380,7 @@ if TYPE_CHECKING:
         class_: type[Object] | str
         description: str
         enabled: bool
-        entire_contents: Sequence[Specifier]
+        entire_contents: Sequence[AnyObject]
         focused: bool
         help: str
         maximum_value: float
@@ -4394,7 +4394,7 @@ if TYPE_CHECKING:
         size: Sequence[float]
         subrole: str
         title: str
-        value: Specifier | float | str
+        value: AnyObject | float | str
     UiElementName = Literal["accessibility_description", "class_", "description", "enabled", "entire_contents", "focused", "help", "maximum_value", "minimum_value", "name", "orientation", "position", "role", "role_description", "selected", "size", "subrole", "title", "value"]
     class ProcessRow(UiElementRow):
         accepts_high_level_events: bool
@@ -4447,7 +4447,7 @@ if TYPE_CHECKING:
     class AttributeValues(MakeValues, total=False):
         name: str
         settable: bool
-        value: Specifier | float | str | List | Mapping[str, Any] | bool
+        value: AnyObject | float | str | List | Mapping[str, Any] | bool
     AttributeName = Literal["name", "settable", "value"]
     class BrowserRow(UiElementRow): ...
     class BrowserValues(UiElementValues, total=False): ...

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects import Color, Point, Rect, Replaceable, Rows
+    from iac_runtime.objects import AnyObject, Color, Point, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [
@@ -110,7 +110,7 @@ class Commands(Specifier):
         """Delete objects of Terminal. DANGEROUS."""
         self._command("delete", target=self)
 
-    def duplicate(self, *, to: Specifier, with_properties: Mapping[str, Any] | None = None) -> None:
+    def duplicate(self, *, to: AnyObject, with_properties: Mapping[str, Any] | None = None) -> None:
         """Duplicate objects of Terminal. MODIFY.
 
         Args:
@@ -119,7 +119,7 @@ class Commands(Specifier):
         """
         self._command("duplicate", target=self, to=to, with_properties=with_properties)
 
-    def move(self, *, to: Specifier) -> None:
+    def move(self, *, to: AnyObject) -> None:
         """Move objects of Terminal to another place. MODIFY.
 
         Args:

@@ -70,7 +70,7 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
     used |= {"Literal"} if any(rows for _, rows in values["literals"]) else set()
     used |= {"Replaceable"} if made.settable else set()
     used |= {"Specifier"} if made.commands else set()
-    late = {"Color", "Point", "Rect", "Rows", "Replaceable"}
+    late = {"AnyObject", "Color", "Point", "Rect", "Rows", "Replaceable"}
     late |= set() if made.commands else {"Specifier"}
     imports = {
         "collections.abc": sorted({"Mapping", "Sequence"} & used),

@@ -40,7 +40,7 @@ _ANNOTATIONS: Final[Mapping[str, str]] = {
     "file": "Path",
     "filter": "Any",
     "integer": "int",
-    "location specifier": "Specifier",
+    "location specifier": "AnyObject",
     "missing value": "None",
     "number": "float",
     "point": "Point",
@@ -48,7 +48,7 @@ _ANNOTATIONS: Final[Mapping[str, str]] = {
     "real": "float",
     "record": "Mapping[str, Any]",
     "rectangle": "Rect",
-    "specifier": "Specifier",
+    "specifier": "AnyObject",
     "text": "str",
     "type": "type[Object] | str",
 }
@@ -64,8 +64,8 @@ _ANSWERS: Final[Mapping[str, str]] = {
 
 TYPING: Final = ("Any", "Literal", "TypedDict", "Unpack")
 RUNTIME: Final = (
-    "Color", "Elements", "Items", "Object", "One", "Point", "Prop", "Rect", "Specifier", "Rows",
-    "RwOne", "RwProp", "RwTextOne", "Replaceable", "TextObject", "TextOne",
+    "AnyObject", "Color", "Elements", "Items", "Object", "One", "Point", "Prop", "Rect",
+    "Specifier", "Rows", "RwOne", "RwProp", "RwTextOne", "Replaceable", "TextObject", "TextOne",
 )  # fmt: skip
 _RESERVED_TYPES: Final = frozenset(
     {*TYPING, *RUNTIME, "Final", "ListOf", "Mapping", "Path", "Sequence", APP_CLASS, COMMANDS,

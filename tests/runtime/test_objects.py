@@ -15,7 +15,7 @@ from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime import Session, aio, its
 from iac_runtime.objects import Elements, Items, Object, Rect, Rows
 from iac_runtime.tools.catalogue import Catalogue, module_tables
-from iac_tools import mail, notes, textedit
+from iac_tools import finder, mail, notes, textedit
 
 TOOLS = Path(__file__).parents[2] / "generated" / "iac_tools"
 KEYS = sorted(Catalogue([TOOLS]).apps)
@@ -175,6 +175,99 @@ def test_what_is_not_there_is_told(session: Session) -> None:
         notes.app.notes.select("subject")  # type: ignore[arg-type]
     with pytest.raises(AttributeError, match=r"\.set"):
         notes.app.notes[0].name = "x"  # type: ignore[assignment]
+
+
+def _unread_filters() -> dict[str, Any]:
+    messages: Any = mail.app.inbox.messages
+    message: Any = mail.Message
+    subject: Any = messages[0].subject
+    return {
+        "another property": lambda: messages[message.subject != message.sender].delete(),
+        "another of its": lambda: messages[its.subject == its.subject].delete(),
+        "an unread property": lambda: messages[message.subject == subject].delete(),
+        "in a list": lambda: messages[message.sender.in_(["x", subject])].delete(),
+        "a part of a text": lambda: messages[message.subject.contains(subject)].delete(),
+        "in a test of two": lambda: messages[
+            (message.read_status == True) & (message.subject == subject)  # noqa: E712
+        ].delete(),
+        "an object": lambda: messages[its.subject == mail.app.inbox].delete(),
+        "a condition": lambda: messages[its.subject == (its.sender == "x")].delete(),
+    }
+
+
+def _unread_values() -> dict[str, Any]:
+    all_notes: Any = notes.app.notes
+    note, other = all_notes[0], all_notes[1]
+    documents: Any = textedit.app.documents
+    pane: Any = finder.app.finder_windows[0]
+    letters: Any = mail.app.outgoing_messages
+    return {
+        "set": lambda: note.name.set(other.name),
+        "set to an object": lambda: note.name.set(other),
+        "set to a collection": lambda: note.name.set(all_notes),
+        "set to a class's property": lambda: note.name.set(notes.Note.name),
+        "set without a call": lambda: note.name.set(other.name.get),
+        "set of text with parts": lambda: documents[0].text.set(documents[1].text),
+        "set of an object": lambda: pane.target.set(pane.name),
+        "make": lambda: all_notes.make(body=other.body),
+        "make with an object": lambda: all_notes.make(body=other),
+        "make with text with parts": lambda: letters.make(
+            content=mail.app.inbox.messages[0].content
+        ),
+        "a command": lambda: notes.app.open_note_location(other.name),
+        "a command with an object": lambda: notes.app.open_note_location(other),
+        "a command that wants an object": lambda: note.move(to=other.name),
+        "a record": lambda: note.duplicate(with_properties={"name": other.name}),
+        "a name in a record": lambda: note.duplicate(with_properties={other.name: "x"}),
+        "a list": lambda: notes.app.open([other.name]),
+        "the name of one": lambda: all_notes[other.name].delete(),
+        "the id of one": lambda: all_notes.by_id(other.id).delete(),
+        "a column": lambda: all_notes.select(notes.Note.name),
+        "an order": lambda: all_notes.select("name", order=[other.name]),
+        "a number of rows": lambda: all_notes.select("name", limit=other.id),
+        "a function": lambda: notes.set("notes[0]", properties={"name": other.name}),
+    }
+
+
+@pytest.mark.parametrize("name", [*_unread_filters(), *_unread_values()])
+def test_what_was_not_read_is_never_a_value(session: Session, name: str) -> None:
+    textedit.app.documents.make(text="One")
+    textedit.app.documents.make(text="Two")
+    session.simulator.events.clear()
+    with pytest.raises(InvalidParameterError, match="call it to read it"):
+        ({**_unread_filters(), **_unread_values()})[name]()
+    assert session.simulator.events == []
+
+
+def test_a_property_that_was_not_read_decides_nothing() -> None:
+    message: Any = mail.app.inbox.messages[0]
+    for wrong in (
+        lambda: message.subject != "Keep",
+        lambda: message.subject == None,  # noqa: E711
+        lambda: "Keep" in [message.subject],
+        lambda: not message.read_status,
+        lambda: bool(message.content),
+    ):
+        with pytest.raises(TypeError, match="call it to read it"):
+            wrong()
+    assert message.subject == mail.app.inbox.messages[0].subject
+    assert message.subject != message.sender
+
+
+def test_an_object_is_taken_where_one_is_wanted(session: Session) -> None:
+    note, folder = notes.app.notes[0], notes.app.folders[-1]
+    inbox, message = mail.app.inbox, mail.Message
+    name = note.name()
+    note.move(to=folder)
+    assert folder.notes[name].exists()
+    notes.app.notes[1].move(to=notes.app.notes[0].container)
+    notes.app.selection.set([note])
+    notes.app.selection.set(notes.app.notes[:2])  # type: ignore[arg-type]
+    notes.app.default_account.set(notes.app.accounts[0])
+    finder.app.finder_windows[0].target.set(finder.app.home)
+    finder.app.desktop.items.sort(by=finder.Item.name)  # type: ignore[arg-type]
+    assert inbox.messages[message.mailbox == inbox].count() == inbox.messages.count()
+    assert inbox.messages[message.mailbox != inbox].count() == 0
 
 
 def test_rows_are_a_bounded_table(session: Session) -> None:

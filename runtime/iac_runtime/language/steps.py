@@ -21,6 +21,12 @@ _CYCLE: Final = timedelta(days=146_097)
 Operator = Literal["=", ">", ">=", "<", "<=", "_contains", "_beginsWith", "_endsWith"]
 
 
+class ObjectText(str):
+    """The reference of an object that a script gives: it is never taken for a text."""
+
+    __slots__ = ()
+
+
 class Term(str):
     """A name as JXA spells it, or an enumerator or class as a value, with its code.
 

@@ -29,6 +29,7 @@ from iac_runtime.language.references import (
     is_path,
 )
 from iac_runtime.language.steps import (
+    ObjectText,
     PathValue,
     RecordValue,
     RefValue,
@@ -43,20 +44,19 @@ from iac_runtime.language.terms import (
     class_term,
     enumerator_term,
     field_named,
+    is_text,
     known_class,
     loose_name,
     property_term,
 )
 from iac_runtime.tool import Property
+from iac_runtime.tools.checking import CALL_IT, MAX_EXACT
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import ANY, Alternative, Reading, parse_type, reading_of
 
 ReadReference: TypeAlias = Callable[[str], Reference]
 
 _MAX_DEPTH: Final = 32
-MAX_EXACT: Final = 2**53
-"""Beyond it JavaScript's numbers no longer hold every whole number."""
-
 _QUOTES: Final = ('"', "'")
 _BOUNDS: Final = ("x", "y", "width", "height")
 
@@ -204,6 +204,11 @@ class ValueReader:
         tables, reading = self.tables, reading_of(name)
         if name.startswith("list of "):
             return self._union(value, parse_type(name), where, depth + 1)
+        if isinstance(value, ObjectText) and (
+            # Of text with parts it is the text that counts.
+            is_text(name, tables) if self._is_reference(name) else reading != "any"
+        ):
+            raise InvalidParameterError(f"{where} must be a value, not {quoted(value)}.", CALL_IT)
         if name in tables.enums and reading is None:
             return self._enum(value, name, where)
         if isinstance(value, Mapping) and name in tables.classes:
@@ -245,8 +250,7 @@ class ValueReader:
             if row is not None:
                 return row
             message = f"{quoted(field)} is not a field of {name}."
-            known = [row.term for row in rows]
-            raise InvalidParameterError(message, said=field, known=known)
+            raise InvalidParameterError(message, said=field, known=[row.term for row in rows])
 
         return find
 
@@ -292,9 +296,9 @@ class ValueReader:
         return value if isinstance(value, str) else self._anything(value, where, depth)
 
     def _anything(self, value: Any, where: str, depth: int) -> Value:
-        if isinstance(value, str):
-            return self._reference(value, "specifier", where) if self._picks(value) else value
-        if value is None or isinstance(value, bool):
+        if isinstance(value, ObjectText) or (isinstance(value, str) and self._picks(value)):
+            return self._reference(value, "specifier", where)
+        if value is None or isinstance(value, bool | str):
             return value
         if isinstance(value, int | float):
             return _number(value, where)
@@ -332,11 +336,9 @@ def _number(value: Any, where: str) -> int | float:
 
 def _integer(value: Any, where: str) -> int | float:
     found = _number(value, where)
-    if isinstance(found, float):
-        if not found.is_integer():
-            raise _wrong(value, "a whole number", where)
-        return _number(int(found), where)
-    return found
+    if found % 1:
+        raise _wrong(value, "a whole number", where)
+    return _number(int(found), where)
 
 
 def _rectangle(value: Any, where: str) -> Value:
@@ -351,10 +353,6 @@ def _rectangle(value: Any, where: str) -> Value:
 
 def _is_measure(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_EXACT
-
-
-def _date(value: Any, where: str) -> Value:
-    return read_date(_text(value, where), where)
 
 
 def _missing(value: Any, where: str) -> Value:
@@ -386,7 +384,7 @@ _READERS: Final[Mapping[Reading, _Read]] = {
     "class": ValueReader._class,
     "class name": ValueReader._class_name,
     "color": ValueReader._color,
-    "date": _alone(_date),
+    "date": _alone(lambda value, where: read_date(_text(value, where), where)),
     "file": ValueReader._file,
     "integer": _alone(_integer),
     "missing": _alone(_missing),

@@ -13,9 +13,8 @@ from iac_runtime.objects.base import (
     RwPropertyValue,
     Specifier,
     TextObject,
-    read,
 )
-from iac_runtime.objects.collection import Items
+from iac_runtime.objects.collection import AnyObject, Items
 from iac_runtime.objects.conditions import Condition, Criterion, its
 from iac_runtime.objects.descriptors import (
     Elements,
@@ -27,9 +26,11 @@ from iac_runtime.objects.descriptors import (
     TextOne,
     type_names,
 )
+from iac_runtime.objects.reading import read
 from iac_runtime.objects.rows import Color, Point, Rect, Rows
 
 __all__ = [
+    "AnyObject",
     "Color",
     "Condition",
     "Criterion",

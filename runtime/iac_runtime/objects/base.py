@@ -1,9 +1,9 @@
 """References of one app: an object, the value of a property. Nothing is sent until it is read."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-from iac_runtime.objects.conditions import Criterion
+from iac_runtime.objects.conditions import Condition, Criterion
 from iac_runtime.objects.home import APPLICATION, AppObjects, home_of
 from iac_runtime.objects.rows import Color, Point, Rect
 from iac_runtime.tool import Spec, spec_of
@@ -20,22 +20,15 @@ __all__ = [
     "Specifier",
     "TextObject",
     "object_named",
-    "read",
     "row",
     "sent",
+    "unread",
 ]
 
-A = TypeVar("A")
-B = TypeVar("B")
-D = TypeVar("D")
-E = TypeVar("E")
-F = TypeVar("F")
 R = TypeVar("R")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
-
-_SAID: Final = ("type", "message", "suggestion")
 
 
 class Specifier:
@@ -67,7 +60,15 @@ class Specifier:
         home = self._home
         function = home.function(name)
         spec = cast(Spec, spec_of(function))
-        given = {key: sent(value) for key, value in arguments.items() if value is not None}
+        given: dict[str, Any] = {}
+        for key, value in arguments.items():
+            row = spec.params[key]
+            if value is self and row.code == "----":
+                given[key] = str(self)
+            elif isinstance(value, Criterion) and row.type == "property":
+                given[key] = value._name
+            elif value is not None:
+                given[key] = sent(value)
         return made(home, function(**given), spec.result or "any")
 
     @property
@@ -96,10 +97,12 @@ class Specifier:
             f"{name} cannot be assigned; change a property with .{name}.set(value)"
         )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Specifier):
-            return NotImplemented
-        return self._home is other._home and self._ref == other._ref
+    if not TYPE_CHECKING:
+        # Checkers report that a property and a value are never equal as long as this is unseen.
+        def __eq__(self, other: object) -> bool:
+            if not isinstance(other, Specifier):
+                return NotImplemented
+            return self._home is other._home and self._ref == other._ref
 
     def __hash__(self) -> int:
         return hash(self._ref)
@@ -127,6 +130,18 @@ class Readable(Specifier, Generic[T_co]):
     """What `read` can read."""
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def __eq__(self, other: object) -> bool:
+            if not isinstance(other, Specifier):
+                raise TypeError(str(unread(self)))
+            return super().__eq__(other)
+
+    __hash__ = Specifier.__hash__
+
+    def __bool__(self) -> bool:
+        raise TypeError(str(unread(self)))
 
     @property
     def _single(self) -> bool:
@@ -181,6 +196,19 @@ class PropertyValue(Readable[T_co]):
 
     def _taken(self, answer: Any) -> T_co:
         return cast(T_co, made(self._home, answer, self._kind()))
+
+    def _holds_objects(self) -> bool:
+        """Say whether it is declared to hold objects, so that it names them."""
+        from iac_runtime.language.terms import is_text
+        from iac_runtime.types import parse_type, reading_of
+
+        tables = self._home.tables
+        return any(
+            not is_text(kind.name, tables)
+            if kind.name in tables.classes
+            else reading_of(kind.name) in ("object", "insertion")
+            for kind in parse_type(self._kind())
+        )
 
     def _kind(self) -> str:
         home = self._home
@@ -251,72 +279,40 @@ def _set(owner: Object, name: str, value: object) -> None:
     home_of(type(owner)).function("set")(target=str(owner), properties={name: sent(value)})
 
 
-@overload
-def read(a: Readable[A], /) -> tuple[A]: ...
-@overload
-def read(a: Readable[A], b: Readable[B], /) -> tuple[A, B]: ...
-@overload
-def read(a: Readable[A], b: Readable[B], c: Readable[D], /) -> tuple[A, B, D]: ...
-@overload
-def read(
-    a: Readable[A], b: Readable[B], c: Readable[D], d: Readable[E], /
-) -> tuple[A, B, D, E]: ...
-@overload
-def read(
-    a: Readable[A], b: Readable[B], c: Readable[D], d: Readable[E], e: Readable[F], /
-) -> tuple[A, B, D, E, F]: ...
-@overload
-def read(*values: Readable[T]) -> tuple[T, ...]: ...
-def read(*values: Readable[Any]) -> tuple[Any, ...]:
-    """Read several values, up to 100 of an app in one exchange; of several apps one each.
-
-    A property that can hold objects of several classes is read by itself.
-
-    Raises:
-        ToolError: One of them cannot be read; the first error is told.
-    """
-    found: dict[int, Any] = {}
-    groups: dict[AppObjects, list[int]] = {}
-    for place, value in enumerate(values):
-        if value._single:
-            groups.setdefault(value._home, []).append(place)
-        else:
-            found[place] = value._read()
-    for home, places in groups.items():
-        rows = home.function("get")(target=[values[place]._ref for place in places])
-        for place, row in zip(places, rows, strict=True):
-            if "error" in row:
-                raise _error(row["error"])
-            found[place] = values[place]._taken(row["value"])
-    return tuple(found[place] for place in range(len(values)))
-
-
-def _error(facts: Mapping[str, Any]) -> "ToolError":
-    """Return the error that a row of a read carries."""
-    from iac_base.errors import ToolError
-
-    more: dict[str, Any] = {key: value for key, value in facts.items() if key not in _SAID}
-    return ToolError(facts["type"], facts["message"], facts.get("suggestion", ""), **more)
-
-
 _TUPLES: Final[Mapping[str, type[Any]]] = {"color": Color, "RGB color": Color, "point": Point}
 
 
 def sent(value: Any) -> Any:
-    """Return a value as the tools take it: an object as its reference, a rectangle by its sides."""
+    """Return a value as the tools take it: an object as its reference, a rectangle by its sides.
+
+    Raises:
+        InvalidParameterError: It names a value and was not read.
+    """
+    if isinstance(value, Criterion | Condition) or (
+        isinstance(value, PropertyValue) and not value._holds_objects()
+    ):
+        raise unread(value)
     if isinstance(value, Specifier):
-        return str(value)
+        from iac_runtime.language.steps import ObjectText
+
+        return ObjectText(value)
     if isinstance(value, Rect):
         return value._asdict()
-    if isinstance(value, Criterion):
-        return value._name
     if isinstance(value, type) and issubclass(value, Object):
         return home_of(value).terms.get(value, value.__name__)
     if isinstance(value, list | tuple | set | frozenset):
         return [sent(part) for part in value]
     if isinstance(value, dict):
-        return {key: sent(part) for key, part in value.items()}
+        return {sent(key): sent(part) for key, part in value.items()}
     return value
+
+
+def unread(value: object) -> "ToolError":
+    """Return the error for what names a value where the value itself is wanted."""
+    from iac_base.errors import InvalidParameterError
+    from iac_runtime.tools.checking import CALL_IT
+
+    return InvalidParameterError(f"{value!r} names a value and is not one.", CALL_IT)
 
 
 def made(home: AppObjects, value: Any, kind: str) -> Any:

@@ -1,10 +1,28 @@
 """Collections: the elements of an object, all or filtered, by position, name or id."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
-from iac_runtime.objects.base import Object, Specifier, object_named, row, sent
-from iac_runtime.objects.conditions import Condition
+from iac_runtime.objects.base import (
+    Object,
+    PropertyValue,
+    Specifier,
+    object_named,
+    row,
+    sent,
+    unread,
+)
+from iac_runtime.objects.conditions import Condition, Criterion
 from iac_runtime.objects.rows import Rows
 
 T = TypeVar("T", bound=Object)
@@ -41,7 +59,7 @@ class Items(Specifier, Generic[T]):
     def __init__(self, of: str, name: str, term: str, part: _Part = _Part()) -> None:  # noqa: B008
         text = Specifier(of)._child(name)
         if part.where is not None:
-            text += f".whose({_literal(part.where)})"
+            text += f".whose({self._literal(term, part.where)})"
         stop = "" if part.stop is None else part.stop
         cut = f"[{part.start}:{stop}]" if part.start or part.stop is not None else ""
         super().__init__(text + cut)
@@ -72,6 +90,8 @@ class Items(Specifier, Generic[T]):
             raise TypeError(
                 "This is not a condition on a property; start it with `its` or with the class"
             )
+        if isinstance(key, Specifier | Criterion):
+            raise unread(key)
         part = self._part
         if key < 0 and part.stop is not None:
             raise _refused("A slice has no negative positions; count from 0.")
@@ -82,6 +102,8 @@ class Items(Specifier, Generic[T]):
     def by_id(self, ident: str | int, /) -> T:
         """Return the one with this id."""
         self._whole("by_id")
+        if isinstance(ident, Specifier | Criterion):
+            raise unread(ident)
         return self._one(f".byId({_quoted(ident) if isinstance(ident, str) else ident})")
 
     @property
@@ -133,6 +155,7 @@ class Items(Specifier, Generic[T]):
             offset: Rows to skip before them.
         """
 
+        names, order = sent(names), sent(order)
         held = self._held
         known = self._home.members(held)
         start, most = self._part.start + offset, self._part.limit
@@ -195,6 +218,19 @@ class Items(Specifier, Generic[T]):
                 if one is not None]  # fmt: skip
         return self._with(part.where, part.start + start, min(ends, default=None))
 
+    def _literal(self, term: str, where: dict[str, Any]) -> str:
+        """Return a filter of objects of the class `term` as it stands in a reference."""
+        import json
+
+        from iac_runtime.language.reader import AppReader
+        from iac_runtime.tools.checking import taken
+
+        given = taken(sent(where))
+        if _names_objects(given):
+            # As a text it will not be told from a text.
+            AppReader(self._home.tables).filter(given, (term,))
+        return json.dumps(given, ensure_ascii=False)
+
     def _whole(self, what: str) -> _Part:
         if self._part.start or self._part.stop is not None:
             raise _refused(f"A slice has no {what}; use it before the slice.")
@@ -225,13 +261,20 @@ class Items(Specifier, Generic[T]):
         return (held(str(one["ref"])) for one in rows)
 
 
-def _literal(where: dict[str, Any]) -> str:
-    """Return a filter as it stands in a reference."""
-    import json
+AnyObject: TypeAlias = (
+    "Object | Items[Any] | PropertyValue[Object] | PropertyValue[Sequence[Object]]"
+)
+"""What a command takes where it takes any object; checkers know that text is none."""
 
-    from iac_runtime.tools.checking import taken
 
-    return json.dumps(taken(sent(where)), ensure_ascii=False)
+def _names_objects(value: Any) -> bool:
+    from iac_runtime.language.steps import ObjectText
+
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return any(map(_names_objects, value))
+    return isinstance(value, ObjectText)
 
 
 def _both(one: dict[str, Any] | None, other: dict[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,9 @@ MAX_EXACT: Final = 2**53
 """What arguments may hold: characters of a text, items of a list, levels, and the largest whole
 number that JavaScript counts to without a gap."""
 
+CALL_IT: Final = "If you want its value, call it to read it, such as note.name()."
+"""What to do about what names a value, given where the value itself is wanted."""
+
 _MODIFIERS: Final = ("considering", "ignoring")
 """What AppleScript says of how texts are compared; each app may heed it or not."""
 
@@ -115,7 +118,10 @@ def taken(value: Any, where: str = "arguments", depth: int = 0) -> Any:
         }
     if isinstance(value, list | tuple | Set):
         return [taken(part, f"{where}[{n}]"[:200], depth + 1) for n, part in enumerate(value)]
-    raise InvalidParameterError(f"{where}: a {type(value).__name__} cannot be sent to an app.")
+    raise InvalidParameterError(
+        f"{where}: a {type(value).__name__} cannot be sent to an app.",
+        CALL_IT if callable(value) else "",
+    )
 
 
 def _bounded(arguments: Mapping[str, Any]) -> None:

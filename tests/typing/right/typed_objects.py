@@ -28,6 +28,9 @@ assert_type(first.content.paragraphs[0](), str)
 assert_type(first.mailbox.name(), str)
 assert_type(first.exists(), bool)
 first.read_status.set(True)
+first.move(to=first.mailbox)
+notes.app.notes[0].move(to=notes.app.notes[1].container)
+notes.app.selection.set([notes.app.notes[0]])
 first.move(to=mail.app.accounts["Work"].mailboxes["Archive"])
 inbox.messages[mail.Message.read_status == True].delete()  # noqa: E712
 unread = inbox.messages[mail.Message.read_status == False]  # noqa: E712
@@ -38,6 +41,7 @@ inbox.messages[since & ~mail.Message.subject.contains("sale") | mail.Message.sen
 inbox.messages[mail.Message.subject.startswith("Re:") & mail.Message.subject.endswith("?")]
 inbox.messages[its.read_status == False]  # noqa: E712
 inbox.messages[its.mailbox.name == "Work"]
+inbox.messages[mail.Message.mailbox == inbox]
 rows = unread.select("subject", "date_received", order=["-date_received"], limit=20)
 assert_type(rows, Rows[mail.Message, mail.MessageRow])
 for row in rows:
