@@ -11,12 +11,7 @@ from iac_accessibility.bridge import read_one
 from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, check_enabled, element_words
 from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.hands import (
-    bring,
-    give_strokes,
-    hands_of,
-    screen_window,
-)
+from iac_accessibility.hands import bring_window, give_strokes, hands_of, screen_window
 from iac_accessibility.identity import ElementFound, found_at
 from iac_accessibility.keys import parse_stroke
 from iac_accessibility.model import (
@@ -30,6 +25,7 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.reads import Fits
 from iac_accessibility.render import DATA_NOTE, app_facts, element_state
+from iac_accessibility.texts import bring
 from iac_accessibility.toolset import changes, reads
 from iac_accessibility.traverse import WalkLimits
 from iac_accessibility.writes import setting
@@ -87,7 +83,7 @@ def _choosing(
                 if not opening:
                     raise
                 bridge.perform(found.node.handle, min(opening), seconds)
-                proof = bring(session, app, found.window, None, seconds)
+                proof = bring_window(session, app, found.window, seconds)
                 keys.append("return")
             give_strokes(hands_of(session), proof, [parse_stroke(key) for key in keys])
 
@@ -304,7 +300,7 @@ def _look_at(session: UiSession, call: UiCall) -> Callable[[], ElementFound | No
             return found
         except UiFault:
             return None
-        return found._replace(way=(*found.way[:-1], node)) if node.visible else None
+        return found.now(node) if node.visible else None
 
     return look
 

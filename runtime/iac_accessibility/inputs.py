@@ -11,18 +11,10 @@ from iac_accessibility.bridge import read_one
 from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, app_words, check_enabled, element_words
 from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.hands import (
-    TextGiven,
-    bring,
-    give_strokes,
-    hands_of,
-    point_in,
-    put_text,
-    screen_window,
-)
+from iac_accessibility.hands import bring_window, give_strokes, hands_of, screen_window
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.keys import Stroke, parse_stroke, stroke_does
-from iac_accessibility.levels import holds_secret
+from iac_accessibility.levels import holds_secret, return_does
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
     ActionFailed,
@@ -33,7 +25,8 @@ from iac_accessibility.model import (
     Want,
 )
 from iac_accessibility.paths import TEXT_ROLES, PathStep
-from iac_accessibility.pointing import click_at, show_tab, under
+from iac_accessibility.pointing import click_at, point_in, show_tab, under
+from iac_accessibility.texts import TextGiven, bring, put_text
 from iac_accessibility.toolset import changes
 from iac_base.errors import quoted
 from iac_base.text import escaped
@@ -61,7 +54,7 @@ def press_keys(session: UiSession, call: UiCall) -> ElementChange:
         if again is None:
             proof = bring(session, app, found.window, now, seconds)
         else:
-            proof = bring(session, app, None, None, seconds)
+            proof = bring_window(session, app, None, seconds)
         return {"keys": give_strokes(hands, proof, strokes)}
 
     does = next(filter(None, (_does(one, found) for one in strokes)), "")
@@ -89,15 +82,7 @@ def _does(stroke: Stroke, found: ElementFound) -> str:
         return UNKNOWN
     in_text = node.role in TEXT_ROLES or "editable" in node.states
     if stroke.key == "return" and not stroke.modifiers - {"shift"}:
-        asks = any(
-            one.role in ("dialog", "alert", "sheet", "file_chooser") or "modal" in one.states
-            for one in found.way
-        )
-        if asks:
-            return "confirms a dialog"
-        in_page = any(one.role == "web_area" for one in found.way)
-        if in_page and in_text and node.role != "text_area":
-            return "sends"
+        return return_does(found.way)
     return stroke_does(stroke, in_text=in_text)
 
 
@@ -148,7 +133,7 @@ def type_text(session: UiSession, call: UiCall) -> ElementChange:
     text = str(call.arguments["text"])
 
     def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
-        return put_text(session, TextGiven(app, found.window, now, text, whole=False), seconds)
+        return put_text(session, TextGiven(app, found.now(now), text, whole=False), seconds)
 
     shown = "a secret" if holds_secret(found.node) else quoted(escaped(text), 200)
     return ElementChange(found, f"type {shown} into {element_words(found, app)}", act, "value")
@@ -211,7 +196,7 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
 
     def act(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         x, y = point_in(session, app, found.window, now, point)
-        if under(session, app, found._replace(way=(*found.way[:-1], now)), point, seconds) != hit:
+        if under(session, app, found.now(now), point, seconds) != hit:
             raise UiError(
                 "NOT_FOUND",
                 "Another element is now at that point. Nothing was done.",

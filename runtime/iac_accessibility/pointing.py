@@ -8,9 +8,15 @@ from typing import Any, Final
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import read_one
 from iac_accessibility.errors import UiError
-from iac_accessibility.hands import hands_of, point_in
+from iac_accessibility.hands import (
+    STATE_SECONDS,
+    TAKE,
+    bring_window,
+    hands_of,
+    screen_window,
+)
 from iac_accessibility.identity import ElementFound
-from iac_accessibility.model import UiApp, UiFault, UiNode, Want
+from iac_accessibility.model import Frame, ScreenWindow, UiApp, UiFault, UiNode, Want
 
 _HOLD: Final = 0.03
 
@@ -78,3 +84,55 @@ def _holds(node: UiNode, x: float, y: float) -> bool:
     if frame is None or not node.visible:
         return False
     return frame.x <= x < frame.x + frame.width and frame.y <= y < frame.y + frame.height
+
+
+def point_in(
+    session: UiSession, app: UiApp, window: UiNode, node: UiNode, offset: Mapping[str, float] | None
+) -> tuple[float, float]:
+    """Return a point of the screen in an element: its middle, or so far from its top left corner.
+
+    Raises:
+        UiError: The element is not in sight, the point is not in it, or another window covers it.
+    """
+    bridge, hands = session.bridge, hands_of(session)
+    with suppress(UiFault):
+        bridge.scroll_to(node.handle, STATE_SECONDS)
+    on_screen = screen_window(session, app, window)
+    bring_window(session, app, window, TAKE)
+    reader = bridge.reader(app, whole=False, timeout=STATE_SECONDS)
+    frame = read_one(reader, node.handle, Want.FRAME, STATE_SECONDS).frame
+    around = read_one(reader, window.handle, Want.FRAME, STATE_SECONDS).frame
+    if frame is None or frame.width <= 0 or frame.height <= 0:
+        raise _unseen("The element is not shown on the screen.")
+    x, y = frame.width / 2, frame.height / 2
+    if offset is not None:
+        x, y = float(offset["x"]), float(offset["y"])
+        if not (0 <= x < frame.width and 0 <= y < frame.height):
+            raise _unseen(
+                f"The point is outside the element (size {frame.width:g} x {frame.height:g})."
+            )
+    left, top = _shift(around, on_screen)
+    x, y = frame.x + x + left, frame.y + y + top
+    if max(abs(x), abs(y)) > _FAR:
+        raise _unseen("The element is not shown: it may be on a tab or a page that is hidden.")
+    if hands.owner_at(x, y) != app.pid:
+        raise _unseen("The element is covered by another window, or is scrolled out of sight.")
+    return x, y
+
+
+_FAR: Final = 30_000
+"""Farther out no screen reaches; toolkits put there what they do not show."""
+
+
+def _shift(around: Frame | None, window: ScreenWindow) -> tuple[float, float]:
+    """Return what positions are short of: some toolkits (GTK 4) count them from their window."""
+    if around is None or (around.x, around.y) != (0, 0):
+        return 0.0, 0.0
+    if (window.frame.x, window.frame.y) == (0, 0):
+        return 0.0, 0.0
+    return window.frame.x + window.margin[0], window.frame.y + window.margin[1]
+
+
+def _unseen(message: str) -> UiError:
+    way = "Scroll the element into view, or read it again."
+    return UiError("NOT_SUPPORTED", message, way, reason="not_shown")

@@ -21,8 +21,11 @@ from iac_accessibility.atspi.items import (
     ATSPI,
     NO_NODE,
     PROPERTIES,
+    ElementItem,
     bit,
     bits_of,
+    role_of,
+    states_of,
     text_of,
 )
 from iac_accessibility.atspi.reading import AtspiReader, get, method, named, snapshot
@@ -45,7 +48,7 @@ from iac_accessibility.model import (
     Want,
     cleaned,
 )
-from iac_accessibility.paths import action_name
+from iac_accessibility.paths import action_name, takes_typing
 
 if TYPE_CHECKING:
     # Imported where keys are first given: it needs a library of its own.
@@ -258,8 +261,12 @@ class AtspiBridge:
         if is_screen(handle):
             raise Unsupported(f"no action {action}")
         (rows,) = self._bus.call(method(handle, "Action", "GetActions"), timeout)
+        (role,) = self._bus.call(method(handle, "Accessible", "GetRole"), timeout)
+        (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
+        item = ElementItem(role, "", bits_of(words))
+        of_text = takes_typing(role_of(item), states_of(item.states))
         for number, name in enumerate(named(self._bus, handle, rows, timeout)):
-            if action_name(name) == action:
+            if action_name(name, of_text=of_text) == action:
                 answer = self._bus.call(method(handle, "Action", "DoAction", "i", number), timeout)
                 if answer and answer[0] is False:
                     raise ActionFailed("the app refused the action")

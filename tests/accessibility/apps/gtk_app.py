@@ -81,6 +81,10 @@ class Window(Gtk.Window):
             box.add(self.hands())
         if options.items:
             box.add(self.items())
+        if options.run:
+            command = name(Gtk.Entry(), "Command")
+            command.connect("activate", lambda one: self.label.set_text(f"ran {one.get_text()}"))
+            box.add(command)
         if options.ticks:
             GLib.timeout_add(options.ticks, self.tick)
         self.show_all()
@@ -265,6 +269,7 @@ def main():
     parser.add_argument("--items", choices=("list", "box"), help="rows that come and go")
     parser.add_argument("--hands", action="store_true", help="what needs keys and the pointer")
     parser.add_argument("--bare", action="store_true", help="no menu bar")
+    parser.add_argument("--run", action="store_true", help="a field whose command Return runs")
     parser.add_argument("--ticks", type=int, default=0)
     Window(parser.parse_args())
     Gtk.main()
