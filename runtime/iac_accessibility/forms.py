@@ -76,7 +76,7 @@ def _choosing(
             now = next((at for at, one in enumerate(titles) if one in (held.title, held.value)), 0)
             keys = ["down" if place > now else "up"] * abs(place - now)
             try:
-                proof = bring(session, app, found.window, found.node, seconds)
+                proof = bring(session, app, found, seconds)
             except UiError:
                 # It takes the keyboard only when it is open (Qt).
                 opening = {"press", "show_menu"} & set(found.node.actions)

@@ -11,17 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from iac_accessibility.apps import UiSession
-from iac_accessibility.bridge import Hands
+from iac_accessibility.bridge import Hands, read_one
 from iac_accessibility.errors import UiError
 from iac_accessibility.keys import Stroke
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
+    Frame,
     Handle,
     ScreenWindow,
     Silent,
     UiApp,
     UiFault,
     UiNode,
+    Want,
 )
 from iac_base.errors import quoted
 
@@ -102,21 +104,24 @@ def _lost(why: str) -> UiError:
     )
 
 
+def is_bare(node: UiNode) -> bool:
+    """Say whether an element is a window of which only the window system knows."""
+    return isinstance(node.handle, tuple) and node.handle[0] == "screen"
+
+
 def screen_window(session: UiSession, app: UiApp, window: UiNode | None) -> ScreenWindow:
-    """Return the window of the screen that an app's window is.
+    """Return the window of the screen that an app's window is; the one in front for None.
+
+    What opens above a window (a menu) is none of the manager's; it belongs to the one in front.
 
     Raises:
-        UiError: The app has none there.
+        UiError: The app has none there, or several are alike.
     """
     hands = hands_of(session)
     own = [one for one in hands.windows() if one.pid == app.pid]
     front = hands.front()
     if front is not None and front.pid == app.pid and front not in own:
         own.append(front)
-    if window is not None and len(own) > 1:
-        own = [one for one in own if one.title == window.title] or own
-    if front is not None and front in own:
-        return front
     if not own:
         raise UiError(
             "NOT_SUPPORTED",
@@ -124,7 +129,55 @@ def screen_window(session: UiSession, app: UiApp, window: UiNode | None) -> Scre
             "Use perform_action or set_value.",
             reason="no_window",
         )
-    return own[-1]
+    if window is None:
+        return front if front is not None and front in own else own[-1]
+    alike = _windows_like(session, app, window, own, front)
+    if len(alike) == 1:
+        return alike[0]
+    if not alike and front is not None and front in own:
+        return front
+    raise UiError(
+        "NOT_SUPPORTED",
+        f"{app.name} has several windows that may be {quoted(window.title, 60)}.",
+        "Close or rename the others, or bring this window to the front.",
+        reason="no_window",
+    )
+
+
+def _windows_like(
+    session: UiSession,
+    app: UiApp,
+    window: UiNode,
+    own: list[ScreenWindow],
+    front: ScreenWindow | None,
+) -> list[ScreenWindow]:
+    """Return the windows that an app's window may be: by its title, its place, its keyboard."""
+    if is_bare(window):
+        return [one for one in own if ("screen", one.number) == window.handle]
+    if len(own) == 1:
+        return own
+    titled = [one for one in own if one.title == window.title]
+    if len(titled) == 1:
+        return titled
+    reader = session.bridge.reader(app, whole=False, timeout=STATE_SECONDS)
+    now = read_one(reader, window.handle, Want.FRAME, STATE_SECONDS)
+    placed = [one for one in titled or own if now.frame and _near(now.frame, one)]
+    if len(placed) == 1:
+        return placed
+    # GTK 4 does not say where its windows are, but which of them has the keyboard.
+    active = "active" in now.states
+    number = front.number if front else None
+    return [one for one in placed or titled if (one.number == number) == active]
+
+
+def _near(frame: Frame, window: ScreenWindow) -> bool:
+    """Say whether a window is at a place, but for what is around its content."""
+    pairs = zip(frame, window.frame, strict=True)
+    return all(abs(told - held) <= _EDGE for told, held in pairs)
+
+
+_EDGE: Final = 60
+"""Pixels that a title bar or a shadow takes at most."""
 
 
 def bring_window(session: UiSession, app: UiApp, window: UiNode | None, seconds: float) -> Proof:

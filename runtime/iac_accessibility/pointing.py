@@ -3,11 +3,12 @@
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import read_one
-from iac_accessibility.errors import UiError
+from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.hands import (
     STATE_SECONDS,
     TAKE,
@@ -17,16 +18,94 @@ from iac_accessibility.hands import (
 )
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.model import Frame, ScreenWindow, UiApp, UiFault, UiNode, Want
+from iac_accessibility.overview import is_active
 
 _HOLD: Final = 0.03
 
 
-def click_at(session: UiSession, place: tuple[float, float], button: str, count: int) -> None:
-    hands = hands_of(session)
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A point of the screen that is in an element; calling it raises where a click misses that.
+
+    Attributes:
+        found: The element as it is now.
+        window: The window system's number of its window.
+        x, y: The point on the screen.
+        shift: What the frames of the window's elements are short of, to be on the screen.
+    """
+
+    session: UiSession
+    app: UiApp
+    found: ElementFound
+    window: int
+    x: float
+    y: float
+    shift: tuple[float, float]
+
+    def __call__(self, *, carrying: bool = False) -> None:
+        """Raise a `UiError` where another window or element lies at the point now.
+
+        Args:
+            carrying: Whether something is dragged; its picture is a window of its own.
+        """
+        top = hands_of(self.session).window_at(self.x, self.y, listed=carrying)
+        if top is None or top.pid != self.app.pid or not self._is_own(top):
+            raise _unseen("The element is covered by another window, or is scrolled out of sight.")
+        bridge, node = self.session.bridge, self.found.node
+        place = (self.x - self.shift[0], self.y - self.shift[1])
+        window = self.found.window.handle
+        hit = bridge.element_at(window, *place, STATE_SECONDS)
+        if hit == node.handle:
+            return
+        way = [] if hit is None else bridge.ancestors(self.app, hit, STATE_SECONDS)
+        # A browser has nothing smaller than the whole of a control.
+        whole = next((one for one in self.found.way if one.handle == hit), None)
+        if node.handle not in way and not (whole is not None and is_active(whole)):
+            raise UiError(
+                "NOT_FOUND",
+                "Another element is now at that point. Nothing was done.",
+                LOOK_AGAIN,
+                reason="stale",
+            )
+
+    def _is_own(self, top: ScreenWindow) -> bool:
+        """Say whether a window is that of the element: its window, or the menu that it is in."""
+        hands = hands_of(self.session)
+        if top.number == self.window:
+            return True
+        if any(one.number == top.number for one in hands.windows()):
+            return False
+        reader = self.session.bridge.reader(self.app, whole=False, timeout=STATE_SECONDS)
+        around = reader.read([one.handle for one in self.found.way], Want.FRAME, STATE_SECONDS)
+        return any(isinstance(one, UiNode) and _fills(one.frame, top.frame) for one in around)
+
+
+def _fills(frame: Frame | None, window: Frame) -> bool:
+    """Say whether an element takes up nearly all of a window."""
+    if frame is None or not window.holds(frame.x, frame.y):
+        return False
+    return _MOST * window.width <= frame.width <= window.width and (
+        _MOST * window.height <= frame.height <= window.height
+    )
+
+
+_MOST: Final = 0.8
+
+
+def point_at(aim: Aim) -> None:
+    """Move the pointer to a point, and prove that the element is still there."""
+    hands = hands_of(aim.session)
     hands.check_modifiers()
-    hands.point(*place)
+    hands.point(aim.x, aim.y)
+    # What shows itself under the pointer takes a moment.
     time.sleep(_HOLD)
-    hands.click(button, count)
+    aim()
+
+
+def click_at(aim: Aim, button: str = "left", count: int = 1) -> None:
+    """Click the element that an aim is at."""
+    point_at(aim)
+    hands_of(aim.session).click(button, count)
 
 
 def show_tab(
@@ -44,7 +123,7 @@ def show_tab(
     if own:
         session.bridge.perform(now.handle, own, seconds)
         return {"method": "action"}
-    click_at(session, point_in(session, app, found.window, now, None), "left", 1)
+    click_at(aim_at(session, app, found.now(now)))
     return {"method": "pointer"}
 
 
@@ -66,7 +145,7 @@ def under(
     hit: list[tuple[Any, str]] = []
     for _ in range(_LEVELS):
         below = reader.read(node.children[:_BESIDE], want | Want.DESCRIPTION, seconds)
-        inside = [one for one in below if isinstance(one, UiNode) and _holds(one, x, y)]
+        inside = [one for one in below if isinstance(one, UiNode) and one.covers(x, y)]
         if not inside:
             break
         hit += [(one.handle, f"{one.title} {one.description}".strip()) for one in inside]
@@ -79,22 +158,18 @@ _LEVELS: Final = 40
 _BESIDE: Final = 500
 
 
-def _holds(node: UiNode, x: float, y: float) -> bool:
-    frame = node.frame
-    if frame is None or not node.visible:
-        return False
-    return frame.x <= x < frame.x + frame.width and frame.y <= y < frame.y + frame.height
-
-
-def point_in(
-    session: UiSession, app: UiApp, window: UiNode, node: UiNode, offset: Mapping[str, float] | None
-) -> tuple[float, float]:
-    """Return a point of the screen in an element: its middle, or so far from its top left corner.
+def aim_at(
+    session: UiSession,
+    app: UiApp,
+    found: ElementFound,
+    offset: Mapping[str, float] | None = None,
+) -> Aim:
+    """Return a point in an element: its middle, or so far from its top left corner.
 
     Raises:
         UiError: The element is not in sight, the point is not in it, or another window covers it.
     """
-    bridge, hands = session.bridge, hands_of(session)
+    bridge, window, node = session.bridge, found.window, found.node
     with suppress(UiFault):
         bridge.scroll_to(node.handle, STATE_SECONDS)
     on_screen = screen_window(session, app, window)
@@ -115,9 +190,9 @@ def point_in(
     x, y = frame.x + x + left, frame.y + y + top
     if max(abs(x), abs(y)) > _FAR:
         raise _unseen("The element is not shown: it may be on a tab or a page that is hidden.")
-    if hands.owner_at(x, y) != app.pid:
-        raise _unseen("The element is covered by another window, or is scrolled out of sight.")
-    return x, y
+    aim = Aim(session, app, found, on_screen.number, x, y, (left, top))
+    aim()
+    return aim
 
 
 _FAR: Final = 30_000

@@ -25,9 +25,9 @@ from iac_accessibility.hands import (
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.keys import parse_stroke
 from iac_accessibility.levels import return_does
-from iac_accessibility.model import ActionFailed, Handle, UiApp, UiFault, UiNode, Want
+from iac_accessibility.model import ActionFailed, Handle, UiApp, UiFault, Want
 from iac_accessibility.paths import TEXT_ROLES
-from iac_accessibility.pointing import point_in
+from iac_accessibility.pointing import aim_at, click_at
 from iac_base.errors import quoted
 
 _SHOWN: Final = 1.5
@@ -37,9 +37,7 @@ _HIDDEN: Final = "The text is hidden, so it was not read back."
 _DELETE: Final = parse_stroke("delete")
 
 
-def bring(
-    session: UiSession, app: UiApp, window: UiNode | None, node: UiNode, seconds: float
-) -> Proof:
+def bring(session: UiSession, app: UiApp, found: ElementFound, seconds: float) -> Proof:
     """Bring a window to the front and give an element the keyboard; return the proof of it.
 
     A text that does not take the keyboard when it is asked to (GTK 4) is clicked.
@@ -47,16 +45,15 @@ def bring(
     Raises:
         UiError: One of them does not take it.
     """
-    proof = replace(bring_window(session, app, window, seconds), handle=node.handle)
+    node = found.node
+    proof = replace(bring_window(session, app, found.window, seconds), handle=node.handle)
 
     def grab() -> None:
         try:
             session.bridge.grab_focus(node.handle, STATE_SECONDS)
         except UiFault:
-            if node.role in TEXT_ROLES and window is not None:
-                hands = hands_of(session)
-                hands.point(*point_in(session, app, window, node, None))
-                hands.click("left")
+            if node.role in TEXT_ROLES:
+                click_at(aim_at(session, app, found))
 
     ask_until(proof, grab, min(seconds, TAKE))
     return proof
@@ -103,7 +100,7 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
             with suppress(UiFault):
                 bridge.set_value(handle, before, seconds)
     hands = hands_of(session)
-    proof = bring(session, given.app, given.found.window, given.found.node, seconds)
+    proof = bring(session, given.app, given.found, seconds)
     for name in ("paste", "keys"):
         if name == "keys" and "\n" in given.text and (does := return_does(given.found.way)):
             tried.append(f"keys: a line break there is Return, which {does}")
@@ -157,7 +154,7 @@ def put_number(
     bridge.set_value(handle, value, seconds)
     if stands(time.monotonic() + _SHOWN) or "focusable" not in found.node.states:
         return None
-    proof = bring(session, app, found.window, found.node, seconds)
+    proof = bring(session, app, found, seconds)
     hands_of(session).write(f"{value:.15g}", proof)
     stands(time.monotonic() + _SHOWN)
     return {"method": "keys"}

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from iac_accessibility.atspi import texts
+from iac_accessibility.atspi import points, texts
 from iac_accessibility.atspi.apps import (
     APPS,
     REGISTRY,
@@ -58,8 +58,6 @@ _BUS_SECONDS: Final = 5.0
 _MAX_DEPTH: Final = 200
 _FOCUS_LIMIT: Final = 5_000
 _FEW: Final = 30
-_ANYWHERE: Final = 6
-"""ScrollType: wherever the element comes into view."""
 
 
 class AtspiBridge:
@@ -346,15 +344,13 @@ class AtspiBridge:
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view."""
-        if is_screen(handle):
-            return False
-        try:
-            answer = self._bus.call(
-                method(handle, "Component", "ScrollTo", "u", _ANYWHERE), timeout
-            )
-        except (Unsupported, ActionFailed):
-            return False
-        return bool(answer and answer[0])
+        return not is_screen(handle) and points.scroll_to(self._bus, handle, timeout)
+
+    def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:
+        """Return the innermost element of a window at a point; of one without a tree itself."""
+        if is_screen(window):
+            return window
+        return points.element_at(self._bus, window, x, y, timeout)
 
     def _is(self, handle: Handle, state: str, timeout: float) -> bool:
         (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
