@@ -160,7 +160,9 @@ class XDisplay:
             window = self._display.create_resource_object("window", number)
             # Static gravity: the content is at that place, whatever frame is around it.
             flags = 10 | 0xF << 8 | 2 << 12
-            self._ask_manager(window, "_NET_MOVERESIZE_WINDOW", [flags, *map(int, frame)])
+            self._ask_manager(
+                window, "_NET_MOVERESIZE_WINDOW", [flags, *(int(one) & 0xFFFFFFFF for one in frame)]
+            )
             self._display.sync()
 
     def minimize_window(self, number: int) -> None:
