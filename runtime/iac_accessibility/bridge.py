@@ -55,8 +55,12 @@ class Hands(Protocol):
         """Return the window that has the keyboard now, or None."""
         ...
 
-    def owner_at(self, x: float, y: float) -> int | None:
-        """Return the process whose window is on top at a point, or None."""
+    def window_at(self, x: float, y: float, *, listed: bool = False) -> ScreenWindow | None:
+        """Return the window that is on top at a point, or None.
+
+        Args:
+            listed: Look past what `windows` does not list: menus, the picture of what is dragged.
+        """
         ...
 
     def raise_window(self, number: int) -> None:
@@ -206,6 +210,13 @@ class Bridge(Protocol):
 
     def select(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child of a list, a tab bar or a menu by its place."""
+
+    def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:
+        """Return the innermost element that a click at a point reaches; None where none is there.
+
+        The point is in the unit and from the corner of the frames of the window's elements.
+        """
+        ...
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view; False where its toolkit does not do that."""

@@ -16,14 +16,17 @@ from iac_accessibility.bridge import read_one
 from iac_accessibility.errors import UiError, told
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.levels import (
+    CONFIRMS_TEXT,
     ChangeFacts,
     ChangeLevel,
     holds_secret,
     is_dialog,
     level_of,
+    return_does,
 )
 from iac_accessibility.locate import target
 from iac_accessibility.model import Gone, Scalar, UiApp, UiFault, UiNode, Want
+from iac_accessibility.paths import CONFIRMS
 from iac_accessibility.render import element_state, shown_value
 from iac_base.errors import near_text, quoted
 from iac_base.text import escaped
@@ -80,7 +83,10 @@ def reach(session: UiSession, app: UiApp, change: ElementChange) -> ChangeLevel:
             # What cannot be known is taken for the worse.
             default = node.role == "button"
     runs = session.bridge.runs_input(app) or any(one.role == "terminal" for one in found.way)
-    return level_of(ChangeFacts(app.id, node, window, default, runs, change.words, change.does))
+    does = change.does
+    if change.action in CONFIRMS:
+        does = does or return_does(found.way) or CONFIRMS_TEXT
+    return level_of(ChangeFacts(app.id, node, window, default, runs, change.words, does))
 
 
 def remembered(app: UiApp, found: ElementFound) -> str:

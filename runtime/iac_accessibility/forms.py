@@ -11,17 +11,11 @@ from iac_accessibility.bridge import read_one
 from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, check_enabled, element_words
 from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.hands import (
-    bring,
-    give_strokes,
-    hands_of,
-    screen_window,
-)
+from iac_accessibility.hands import bring_window, give_strokes, hands_of, screen_window
 from iac_accessibility.identity import ElementFound, found_at
 from iac_accessibility.keys import parse_stroke
 from iac_accessibility.model import (
     Frame,
-    ScreenWindow,
     Silent,
     UiApp,
     UiFault,
@@ -30,6 +24,7 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.reads import Fits
 from iac_accessibility.render import DATA_NOTE, app_facts, element_state
+from iac_accessibility.texts import bring
 from iac_accessibility.toolset import changes, reads
 from iac_accessibility.traverse import WalkLimits
 from iac_accessibility.writes import setting
@@ -80,14 +75,14 @@ def _choosing(
             now = next((at for at, one in enumerate(titles) if one in (held.title, held.value)), 0)
             keys = ["down" if place > now else "up"] * abs(place - now)
             try:
-                proof = bring(session, app, found.window, found.node, seconds)
+                proof = bring(session, app, found, seconds)
             except UiError:
                 # It takes the keyboard only when it is open (Qt).
                 opening = {"press", "show_menu"} & set(found.node.actions)
                 if not opening:
                     raise
                 bridge.perform(found.node.handle, min(opening), seconds)
-                proof = bring(session, app, found.window, None, seconds)
+                proof = bring_window(session, app, found.window, seconds)
                 keys.append("return")
             give_strokes(hands_of(session), proof, [parse_stroke(key) for key in keys])
 
@@ -189,10 +184,14 @@ def _chosen(wanted: str, titles: Sequence[str]) -> int:
 
 @changes
 def place_window(session: UiSession, call: UiCall) -> ElementChange:
-    """Raise, minimize, move or resize a window."""
+    """Raise, minimize, move or resize a window, and read back where it is then.
+
+    Raises:
+        UiError: Nothing is asked for, or several windows may be the one that is meant.
+    """
     app, arguments = call.app, call.arguments
     found = call.element(session)
-    window = screen_window(session, app, found.window)
+    number = screen_window(session, app, found.window).number
     position, size = arguments.get("position"), arguments.get("size")
     shown: str = arguments.get("show", "")
     if not (position or size or shown):
@@ -203,20 +202,28 @@ def place_window(session: UiSession, call: UiCall) -> ElementChange:
             reason="bad_value",
         )
 
-    def act(now: UiNode, seconds: float) -> None:
+    def act(_now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         hands = hands_of(session)
         if position or size:
-            around = _around(session, app, now, window, seconds)
-            x, y, width, height = window.frame
+            frame = screen_window(session, app, found.window).frame
+            told = _place_of(session, app, found.window, frame)
+            x, y, width, height = frame
             if position:
-                x, y = position["x"] - around.x, position["y"] - around.y
+                x, y = x + position["x"] - told.x, y + position["y"] - told.y
             if size:
-                width, height = size["width"] - around.width, size["height"] - around.height
-            hands.place_window(window.number, Frame(x, y, width, height))
+                width += size["width"] - told.width
+                height += size["height"] - told.height
+            hands.place_window(number, Frame(x, y, max(width, 1), max(height, 1)))
         if shown == "raise":
-            hands.raise_window(window.number)
+            hands.raise_window(number)
         elif shown == "minimize":
-            hands.minimize_window(window.number)
+            hands.minimize_window(number)
+        end = time.monotonic() + min(seconds, _PLACED)
+        while why := _misplaced(session, app, found.window, number, arguments):
+            if time.monotonic() > end:
+                return {"success": False, "notes": [why]}
+            time.sleep(_LOOK)
+        return None
 
     told = [shown] if shown else []
     told += ["move"] if position else []
@@ -225,16 +232,39 @@ def place_window(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, line, act, "window", more={"action": ", ".join(told)})
 
 
-def _around(
-    session: UiSession, app: UiApp, node: UiNode, window: ScreenWindow, seconds: float
-) -> Frame:
-    """Return by how much the place that answers give of a window differs from its content's."""
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    shown = read_one(reader, node.handle, Want.FRAME, seconds).frame
-    if shown is None or (shown.x, shown.y) == (0, 0):
-        # GTK 4 does not say where its windows are.
-        return Frame(0, 0, 0, 0)
-    return Frame(*(told - held for told, held in zip(shown, window.frame, strict=True)))
+_PLACED: Final = 1.0
+"""Seconds that a window may take until it is where it is to be."""
+
+
+def _place_of(session: UiSession, app: UiApp, node: UiNode, held: Frame) -> Frame:
+    """Return where a window is as answers say; `held` is where its content is on the screen."""
+    reader = session.bridge.reader(app, whole=False, timeout=_LOOK_SECONDS)
+    frame = read_one(reader, node.handle, Want.FRAME, _LOOK_SECONDS).frame
+    # GTK 4 does not say where its windows are.
+    return held if frame is None or (frame.x, frame.y) == (0, 0) else frame
+
+
+def _misplaced(
+    session: UiSession, app: UiApp, node: UiNode, number: int, asked: Mapping[str, Any]
+) -> str:
+    """Return how a window stands otherwise than was asked for; empty where it does not."""
+    hands = hands_of(session)
+    held = next((one for one in hands.windows() if one.number == number), None)
+    if asked.get("show") == "minimize":
+        return "" if held is None or held.minimized else "The window was not minimized."
+    front = hands.front()
+    if asked.get("show") == "raise" and (front is None or front.number != number):
+        return "The window did not come to the front."
+    if held is None:
+        return "The window is gone."
+    place = _place_of(session, app, node, held.frame)._asdict()
+    wanted = {**asked.get("position", {}), **asked.get("size", {})}
+    if all(abs(place[name] - value) <= 1 for name, value in wanted.items()):
+        return ""
+    return (
+        "The window is now at {x:g}, {y:g} with size {width:g} x {height:g}, not as asked. The app"
+        " or the window manager may limit it."
+    ).format(**place)
 
 
 @changes
@@ -304,7 +334,7 @@ def _look_at(session: UiSession, call: UiCall) -> Callable[[], ElementFound | No
             return found
         except UiFault:
             return None
-        return found._replace(way=(*found.way[:-1], node)) if node.visible else None
+        return found.now(node) if node.visible else None
 
     return look
 

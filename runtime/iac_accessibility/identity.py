@@ -77,6 +77,10 @@ class ElementFound(NamedTuple):
         """The window (or menu bar) that it is in."""
         return self.way[0]
 
+    def now(self, node: UiNode) -> "ElementFound":
+        """Return it with the element as it is now."""
+        return self._replace(way=(*self.way[:-1], node))
+
     @property
     def fingerprint(self) -> Fingerprint:
         """What it is known by from now on."""
@@ -108,9 +112,8 @@ def fingerprint_of(
 ) -> Fingerprint:
     """Return what an element is known by; `known` says that its identifier was read."""
     identifier = node.identifier if known else None
-    return Fingerprint(
-        node.role, node.title, identifier, node.handle, window.handle, window.title, row
-    )
+    at = (node.handle, window.handle, window.title)
+    return Fingerprint(node.role, node.title, identifier, *at, row)
 
 
 def surroundings(

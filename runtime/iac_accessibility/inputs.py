@@ -11,21 +11,12 @@ from iac_accessibility.bridge import read_one
 from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, app_words, check_enabled, element_words
 from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.hands import (
-    TextGiven,
-    bring,
-    give_strokes,
-    hands_of,
-    point_in,
-    put_text,
-    screen_window,
-)
+from iac_accessibility.hands import bring_window, give_strokes, hands_of, is_bare, screen_window
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.keys import Stroke, parse_stroke, stroke_does
-from iac_accessibility.levels import holds_secret
+from iac_accessibility.levels import holds_secret, return_does
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
-    ActionFailed,
     ScreenWindow,
     UiApp,
     UiFault,
@@ -33,13 +24,15 @@ from iac_accessibility.model import (
     Want,
 )
 from iac_accessibility.paths import TEXT_ROLES, PathStep
-from iac_accessibility.pointing import click_at, show_tab, under
+from iac_accessibility.pointing import aim_at, click_at, point_at, show_tab, under
+from iac_accessibility.texts import TextGiven, bring, put_text
 from iac_accessibility.toolset import changes
 from iac_base.errors import quoted
 from iac_base.text import escaped
 
 _FOCUS_SECONDS: Final = 1.0
 _HOLD: Final = 0.03
+_CANCEL: Final = parse_stroke("escape")
 _STEPS: Final = 8
 """Points on the way of a drag; apps take fewer for a click."""
 
@@ -59,9 +52,9 @@ def press_keys(session: UiSession, call: UiCall) -> ElementChange:
 
     def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
         if again is None:
-            proof = bring(session, app, found.window, now, seconds)
+            proof = bring(session, app, found.now(now), seconds)
         else:
-            proof = bring(session, app, None, None, seconds)
+            proof = bring_window(session, app, None, seconds)
         return {"keys": give_strokes(hands, proof, strokes)}
 
     does = next(filter(None, (_does(one, found) for one in strokes)), "")
@@ -89,15 +82,7 @@ def _does(stroke: Stroke, found: ElementFound) -> str:
         return UNKNOWN
     in_text = node.role in TEXT_ROLES or "editable" in node.states
     if stroke.key == "return" and not stroke.modifiers - {"shift"}:
-        asks = any(
-            one.role in ("dialog", "alert", "sheet", "file_chooser") or "modal" in one.states
-            for one in found.way
-        )
-        if asks:
-            return "confirms a dialog"
-        in_page = any(one.role == "web_area" for one in found.way)
-        if in_page and in_text and node.role != "text_area":
-            return "sends"
+        return return_does(found.way)
     return stroke_does(stroke, in_text=in_text)
 
 
@@ -148,7 +133,7 @@ def type_text(session: UiSession, call: UiCall) -> ElementChange:
     text = str(call.arguments["text"])
 
     def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
-        return put_text(session, TextGiven(app, found.window, now, text, whole=False), seconds)
+        return put_text(session, TextGiven(app, found.now(now), text, whole=False), seconds)
 
     shown = "a secret" if holds_secret(found.node) else quoted(escaped(text), 200)
     return ElementChange(found, f"type {shown} into {element_words(found, app)}", act, "value")
@@ -193,7 +178,7 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
         def press(node: UiNode, seconds: float) -> Mapping[str, Any] | None:
             if by_hand:
                 with suppress(UiError, UiFault):
-                    click_at(session, point_in(session, app, found.window, node, None), "left", 1)
+                    click_at(aim_at(session, app, found.now(node)))
                     return {"method": "pointer"}
             session.bridge.perform(node.handle, own, seconds)
             return None
@@ -210,15 +195,15 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
     hit = under(session, app, found, point, call.seconds)
 
     def act(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
-        x, y = point_in(session, app, found.window, now, point)
-        if under(session, app, found._replace(way=(*found.way[:-1], now)), point, seconds) != hit:
+        aim = aim_at(session, app, found.now(now), point)
+        if under(session, app, found.now(now), point, seconds) != hit:
             raise UiError(
                 "NOT_FOUND",
                 "Another element is now at that point. Nothing was done.",
                 LOOK_AGAIN,
                 reason="stale",
             )
-        click_at(session, (x, y), button, count)
+        click_at(aim, button, count)
         return None
 
     # What is clicked is what lies there, not what it lies in.
@@ -234,11 +219,6 @@ _PICKED: Final = frozenset(("cell", "row", "list_item", "tree_item"))
 
 
 UNKNOWN: Final = "does something that cannot be known beforehand"
-
-
-def is_bare(node: UiNode) -> bool:
-    """Say whether an element is a window of which only the window system knows."""
-    return isinstance(node.handle, tuple) and node.handle[0] == "screen"
 
 
 @changes
@@ -258,9 +238,7 @@ def context_menu(session: UiSession, call: UiCall) -> ElementChange:
         )
 
     def act(now: UiNode, _seconds: float) -> None:
-        hands = hands_of(session)
-        hands.point(*point_in(session, app, found.window, now, None))
-        hands.click("right")
+        click_at(aim_at(session, app, found.now(now)), "right")
 
     return ElementChange(found, line, act, "pointer", more=more)
 
@@ -287,8 +265,7 @@ def scroll(session: UiSession, call: UiCall) -> ElementChange:
                 "Scroll the list or area that contains it, by pages.",
                 reason="no_action",
             )
-        hands = hands_of(session)
-        hands.point(*point_in(session, app, found.window, now, None))
+        point_at(aim_at(session, app, found.now(now)))
         frame = read_one(
             session.bridge.reader(app, whole=False, timeout=seconds),
             now.handle,
@@ -298,7 +275,7 @@ def scroll(session: UiSession, call: UiCall) -> ElementChange:
         size = (frame.width if across else frame.height) if frame else 300.0
         # A notch moves about three lines.
         notches = max(1, round(abs(pages) * size / _NOTCH)) * (1 if pages > 0 else -1)
-        hands.wheel(notches if across else 0, 0 if across else notches)
+        hands_of(session).wheel(notches if across else 0, 0 if across else notches)
         return {"method": "pointer"}
 
     what = (
@@ -322,18 +299,23 @@ def drag(session: UiSession, call: UiCall) -> list[ElementChange]:
 
     def act(now: UiNode, _seconds: float) -> None:
         hands = hands_of(session)
-        end = point_in(session, app, onto.window, now, None)
-        start = point_in(session, app, found.window, found.node, None)
-        if hands.owner_at(*end) != app.pid:
-            raise ActionFailed("both elements must be visible at the same time")
-        hands.check_modifiers()
-        hands.point(*start)
+        end = aim_at(session, app, onto.now(now))
+        start = aim_at(session, app, found)
+        end()
+        point_at(start)
+        places = ((start.x, start.y), (end.x, end.y))
         hands.button("left", down=True)
         try:
             for step in range(1, _STEPS + 1):
                 share = step / _STEPS
-                hands.point(*(a + (b - a) * share for a, b in zip(start, end, strict=True)))
+                x, y = (a + (b - a) * share for a, b in zip(places[0], places[1], strict=True))
+                hands.point(x, y)
                 time.sleep(_HOLD)
+            end(carrying=True)
+        except (UiError, UiFault):
+            # Whoever lets go after that drops nothing.
+            hands.stroke(_CANCEL)
+            raise
         finally:
             hands.button("left", down=False)
 

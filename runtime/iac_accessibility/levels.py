@@ -10,14 +10,14 @@ a word; languages written without spaces, anywhere.
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from iac_accessibility.model import UiNode
-from iac_accessibility.paths import TEXT_ROLES
+from iac_accessibility.paths import TEXT_ROLES, takes_typing
 from iac_base.secrets import is_secret
 from iac_runtime.policy.effects import Verb
 from iac_runtime.tool import Level
@@ -180,6 +180,25 @@ def holds_secret(node: UiNode) -> bool:
 def is_dialog(window: UiNode) -> bool:
     """Say whether a window asks for an answer before anything else."""
     return window.role in _DIALOGS or "modal" in window.states
+
+
+CONFIRMS_TEXT: Final = "confirms the text, and what follows is unknown"
+
+
+def return_does(way: Sequence[UiNode]) -> str:
+    """Return what Return does in the last element of a way, in the words of the levels.
+
+    It presses what is the default of a dialog, sends a form of a page, and ends an entry of one
+    line, which may run a command; in a text of several lines it is a line break.
+    """
+    node = way[-1]
+    if any(is_dialog(one) for one in way):
+        return "confirms a dialog"
+    if node.role == "text_area" or not takes_typing(node.role, node.states):
+        return ""
+    if any(one.role == "web_area" for one in way):
+        return "sends"
+    return CONFIRMS_TEXT if node.role in TEXT_ROLES else ""
 
 
 @lru_cache(maxsize=4_096)

@@ -51,6 +51,10 @@ class Frame(NamedTuple):
     width: float
     height: float
 
+    def holds(self, x: float, y: float) -> bool:
+        """Say whether a point is in it."""
+        return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
+
 
 def touch(one: Frame, other: Frame) -> bool:
     """Say whether two places have a part in common."""
@@ -107,6 +111,10 @@ class UiNode(NamedTuple):
     def visible(self) -> bool:
         """Whether it is part of the interface now; scrolled out of sight still counts."""
         return "visible" in self.states
+
+    def covers(self, x: float, y: float) -> bool:
+        """Say whether it is shown at a point."""
+        return self.frame is not None and self.visible and self.frame.holds(x, y)
 
 
 class ScreenWindow(NamedTuple):

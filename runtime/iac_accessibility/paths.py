@@ -15,6 +15,7 @@ of AT-SPI and plain words are understood.
 """
 
 import re
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 _OTHER_NAMES: Final = {
@@ -64,16 +65,31 @@ _ACTIONS: Final = {
 }
 
 
+CONFIRMS: Final = frozenset(("confirm", "default_activate"))
+"""Actions that do what Return does: they end an entry, and press what is the default of it."""
+
+
 def role_name(text: str) -> str:
     """Return a role in the inner spelling: `AXTextField`, "push button", `Button`."""
     name = _snake(text)
     return _ALIASES.get(name, name)
 
 
-def action_name(text: str) -> str:
-    """Return an action in the inner spelling: `AXPress`, "Click", "Show Menu"."""
+def action_name(text: str, *, of_text: bool = False) -> str:
+    """Return an action in the inner spelling: `AXPress`, "Click", "Show Menu".
+
+    Args:
+        of_text: Whether it is of an element that is typed into. What toolkits of Linux call
+            "activate" there is Return, so it is no press.
+    """
     name = _snake(text)
-    return _ACTIONS.get(name, name)
+    plain = _ACTIONS.get(name, name)
+    return "confirm" if of_text and plain == "press" else plain
+
+
+def takes_typing(role: str, states: Container[str]) -> bool:
+    """Say whether an element is typed into; a pop-up that is not editable is not."""
+    return "editable" in states or role in TEXT_ROLES - {"combo_box"}
 
 
 def _snake(text: str) -> str:

@@ -3,24 +3,109 @@
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import read_one
-from iac_accessibility.errors import UiError
-from iac_accessibility.hands import hands_of, point_in
+from iac_accessibility.errors import LOOK_AGAIN, UiError
+from iac_accessibility.hands import (
+    STATE_SECONDS,
+    TAKE,
+    bring_window,
+    hands_of,
+    screen_window,
+)
 from iac_accessibility.identity import ElementFound
-from iac_accessibility.model import UiApp, UiFault, UiNode, Want
+from iac_accessibility.model import Frame, ScreenWindow, UiApp, UiFault, UiNode, Want
+from iac_accessibility.overview import is_active
 
 _HOLD: Final = 0.03
 
 
-def click_at(session: UiSession, place: tuple[float, float], button: str, count: int) -> None:
-    hands = hands_of(session)
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A point of the screen that is in an element; calling it raises where a click misses that.
+
+    Attributes:
+        found: The element as it is now.
+        window: The window system's number of its window.
+        x, y: The point on the screen.
+        shift: What the frames of the window's elements are short of, to be on the screen.
+    """
+
+    session: UiSession
+    app: UiApp
+    found: ElementFound
+    window: int
+    x: float
+    y: float
+    shift: tuple[float, float]
+
+    def __call__(self, *, carrying: bool = False) -> None:
+        """Raise a `UiError` where another window or element lies at the point now.
+
+        Args:
+            carrying: Whether something is dragged; its picture is a window of its own.
+        """
+        top = hands_of(self.session).window_at(self.x, self.y, listed=carrying)
+        if top is None or top.pid != self.app.pid or not self._is_own(top):
+            raise _unseen("The element is covered by another window, or is scrolled out of sight.")
+        bridge, node = self.session.bridge, self.found.node
+        place = (self.x - self.shift[0], self.y - self.shift[1])
+        window = self.found.window.handle
+        hit = bridge.element_at(window, *place, STATE_SECONDS)
+        if hit == node.handle:
+            return
+        way = [] if hit is None else bridge.ancestors(self.app, hit, STATE_SECONDS)
+        # A browser has nothing smaller than the whole of a control.
+        whole = next((one for one in self.found.way if one.handle == hit), None)
+        if node.handle not in way and not (whole is not None and is_active(whole)):
+            raise UiError(
+                "NOT_FOUND",
+                "Another element is now at that point. Nothing was done.",
+                LOOK_AGAIN,
+                reason="stale",
+            )
+
+    def _is_own(self, top: ScreenWindow) -> bool:
+        """Say whether a window is that of the element: its window, or the menu that it is in."""
+        hands = hands_of(self.session)
+        if top.number == self.window:
+            return True
+        if any(one.number == top.number for one in hands.windows()):
+            return False
+        reader = self.session.bridge.reader(self.app, whole=False, timeout=STATE_SECONDS)
+        around = reader.read([one.handle for one in self.found.way], Want.FRAME, STATE_SECONDS)
+        return any(isinstance(one, UiNode) and _fills(one.frame, top.frame) for one in around)
+
+
+def _fills(frame: Frame | None, window: Frame) -> bool:
+    """Say whether an element takes up nearly all of a window."""
+    if frame is None or not window.holds(frame.x, frame.y):
+        return False
+    return _MOST * window.width <= frame.width <= window.width and (
+        _MOST * window.height <= frame.height <= window.height
+    )
+
+
+_MOST: Final = 0.8
+
+
+def point_at(aim: Aim) -> None:
+    """Move the pointer to a point, and prove that the element is still there."""
+    hands = hands_of(aim.session)
     hands.check_modifiers()
-    hands.point(*place)
+    hands.point(aim.x, aim.y)
+    # What shows itself under the pointer takes a moment.
     time.sleep(_HOLD)
-    hands.click(button, count)
+    aim()
+
+
+def click_at(aim: Aim, button: str = "left", count: int = 1) -> None:
+    """Click the element that an aim is at."""
+    point_at(aim)
+    hands_of(aim.session).click(button, count)
 
 
 def show_tab(
@@ -38,7 +123,7 @@ def show_tab(
     if own:
         session.bridge.perform(now.handle, own, seconds)
         return {"method": "action"}
-    click_at(session, point_in(session, app, found.window, now, None), "left", 1)
+    click_at(aim_at(session, app, found.now(now)))
     return {"method": "pointer"}
 
 
@@ -60,7 +145,7 @@ def under(
     hit: list[tuple[Any, str]] = []
     for _ in range(_LEVELS):
         below = reader.read(node.children[:_BESIDE], want | Want.DESCRIPTION, seconds)
-        inside = [one for one in below if isinstance(one, UiNode) and _holds(one, x, y)]
+        inside = [one for one in below if isinstance(one, UiNode) and one.covers(x, y)]
         if not inside:
             break
         hit += [(one.handle, f"{one.title} {one.description}".strip()) for one in inside]
@@ -73,8 +158,56 @@ _LEVELS: Final = 40
 _BESIDE: Final = 500
 
 
-def _holds(node: UiNode, x: float, y: float) -> bool:
-    frame = node.frame
-    if frame is None or not node.visible:
-        return False
-    return frame.x <= x < frame.x + frame.width and frame.y <= y < frame.y + frame.height
+def aim_at(
+    session: UiSession,
+    app: UiApp,
+    found: ElementFound,
+    offset: Mapping[str, float] | None = None,
+) -> Aim:
+    """Return a point in an element: its middle, or so far from its top left corner.
+
+    Raises:
+        UiError: The element is not in sight, the point is not in it, or another window covers it.
+    """
+    bridge, window, node = session.bridge, found.window, found.node
+    with suppress(UiFault):
+        bridge.scroll_to(node.handle, STATE_SECONDS)
+    on_screen = screen_window(session, app, window)
+    bring_window(session, app, window, TAKE)
+    reader = bridge.reader(app, whole=False, timeout=STATE_SECONDS)
+    frame = read_one(reader, node.handle, Want.FRAME, STATE_SECONDS).frame
+    around = read_one(reader, window.handle, Want.FRAME, STATE_SECONDS).frame
+    if frame is None or frame.width <= 0 or frame.height <= 0:
+        raise _unseen("The element is not shown on the screen.")
+    x, y = frame.width / 2, frame.height / 2
+    if offset is not None:
+        x, y = float(offset["x"]), float(offset["y"])
+        if not (0 <= x < frame.width and 0 <= y < frame.height):
+            raise _unseen(
+                f"The point is outside the element (size {frame.width:g} x {frame.height:g})."
+            )
+    left, top = _shift(around, on_screen)
+    x, y = frame.x + x + left, frame.y + y + top
+    if max(abs(x), abs(y)) > _FAR:
+        raise _unseen("The element is not shown: it may be on a tab or a page that is hidden.")
+    aim = Aim(session, app, found, on_screen.number, x, y, (left, top))
+    aim()
+    return aim
+
+
+_FAR: Final = 30_000
+"""Farther out no screen reaches; toolkits put there what they do not show."""
+
+
+def _shift(around: Frame | None, window: ScreenWindow) -> tuple[float, float]:
+    """Return what positions are short of: some toolkits (GTK 4) count them from their window."""
+    if around is None or (around.x, around.y) != (0, 0):
+        return 0.0, 0.0
+    if (window.frame.x, window.frame.y) == (0, 0):
+        return 0.0, 0.0
+    return window.frame.x + window.margin[0], window.frame.y + window.margin[1]
+
+
+def _unseen(message: str) -> UiError:
+    way = "Scroll the element into view, or read it again."
+    return UiError("NOT_SUPPORTED", message, way, reason="not_shown")

@@ -8,11 +8,11 @@ from iac_accessibility.apps import UiSession
 from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, check_action, check_enabled, element_words
 from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.hands import TextGiven, put_number, put_text
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.model import Settable, UiApp, UiNode
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name
+from iac_accessibility.texts import TextGiven, put_number, put_text
 from iac_accessibility.toolset import changes
 from iac_base.errors import quoted
 from iac_base.text import escaped
@@ -79,7 +79,7 @@ def setting(
 
     def act(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         if not switched and isinstance(value, str):
-            return put_text(session, TextGiven(app, found.window, now, value, whole=True), seconds)
+            return put_text(session, TextGiven(app, found.now(now), value, whole=True), seconds)
         if not switched and isinstance(value, float):
             return put_number(session, app, found, value, seconds)
         if not switched:

@@ -284,6 +284,16 @@ def test_the_reasons_are_the_same_over_the_macs_bridge(
 
 @needs_wheels
 @pytest.mark.process
+def test_what_lies_at_a_point_is_asked_of_the_whole_system(user: User) -> None:
+    button = user("find_element", title="Press", role="button")["elements"][0]
+    known = user.toolset.session.memory.by_id(button["id"])
+    assert known is not None
+    x, y = (button["position"][key] + 9 for key in ("x", "y"))
+    assert user.toolset.session.bridge.element_at(None, x, y, 1.0) == known.fingerprint.handle
+
+
+@needs_wheels
+@pytest.mark.process
 def test_changes_are_heard_on_a_run_loop(user: User) -> None:
     begun = user("observe_changes", duration=0.3)
     user.press("Second")

@@ -212,6 +212,11 @@ class Mac:
     def AXUIElementGetPid(self, element: Element, _: None) -> Any:  # noqa: N802
         return 0, element.pid
 
+    def AXUIElementCopyElementAtPosition(self, _: Element, x: float, y: float, __: None) -> Any:  # noqa: N802
+        front = Element(next(app.pid for app in self.apps() if app.frontmost), None)
+        window = self.node(front).children[0]
+        return 0, front._replace(handle=self.bridge.element_at(window, x, y, 1.0))
+
     def AXValueCreate(self, kind: int, held: Any) -> AXValueRef:  # noqa: N802
         return AXValueRef(kind, held)
 

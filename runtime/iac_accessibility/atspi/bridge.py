@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from iac_accessibility.atspi import texts
+from iac_accessibility.atspi import points, texts
 from iac_accessibility.atspi.apps import (
     APPS,
     REGISTRY,
@@ -21,8 +21,11 @@ from iac_accessibility.atspi.items import (
     ATSPI,
     NO_NODE,
     PROPERTIES,
+    ElementItem,
     bit,
     bits_of,
+    role_of,
+    states_of,
     text_of,
 )
 from iac_accessibility.atspi.reading import AtspiReader, get, method, named, snapshot
@@ -45,7 +48,7 @@ from iac_accessibility.model import (
     Want,
     cleaned,
 )
-from iac_accessibility.paths import action_name
+from iac_accessibility.paths import action_name, takes_typing
 
 if TYPE_CHECKING:
     # Imported where keys are first given: it needs a library of its own.
@@ -55,8 +58,6 @@ _BUS_SECONDS: Final = 5.0
 _MAX_DEPTH: Final = 200
 _FOCUS_LIMIT: Final = 5_000
 _FEW: Final = 30
-_ANYWHERE: Final = 6
-"""ScrollType: wherever the element comes into view."""
 
 
 class AtspiBridge:
@@ -258,8 +259,12 @@ class AtspiBridge:
         if is_screen(handle):
             raise Unsupported(f"no action {action}")
         (rows,) = self._bus.call(method(handle, "Action", "GetActions"), timeout)
+        (role,) = self._bus.call(method(handle, "Accessible", "GetRole"), timeout)
+        (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
+        item = ElementItem(role, "", bits_of(words))
+        of_text = takes_typing(role_of(item), states_of(item.states))
         for number, name in enumerate(named(self._bus, handle, rows, timeout)):
-            if action_name(name) == action:
+            if action_name(name, of_text=of_text) == action:
                 answer = self._bus.call(method(handle, "Action", "DoAction", "i", number), timeout)
                 if answer and answer[0] is False:
                     raise ActionFailed("the app refused the action")
@@ -339,15 +344,13 @@ class AtspiBridge:
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view."""
-        if is_screen(handle):
-            return False
-        try:
-            answer = self._bus.call(
-                method(handle, "Component", "ScrollTo", "u", _ANYWHERE), timeout
-            )
-        except (Unsupported, ActionFailed):
-            return False
-        return bool(answer and answer[0])
+        return not is_screen(handle) and points.scroll_to(self._bus, handle, timeout)
+
+    def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:
+        """Return the innermost element of a window at a point; of one without a tree itself."""
+        if is_screen(window):
+            return window
+        return points.element_at(self._bus, window, x, y, timeout)
 
     def _is(self, handle: Handle, state: str, timeout: float) -> bool:
         (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)

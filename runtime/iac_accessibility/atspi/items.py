@@ -16,7 +16,7 @@ from iac_accessibility.model import (
     Want,
     cleaned,
 )
-from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name
+from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name, takes_typing
 
 ATSPI: Final = "org.a11y.atspi."
 PROPERTIES: Final = "org.freedesktop.DBus.Properties"
@@ -143,13 +143,14 @@ def node_of(
                 return answer
     role = role_of(item)
     value = _value(role, item, want, got)
-    states = _states_of(item.states)
+    states = states_of(item.states)
     if role == "secure_text_field":
         states |= {"secure"}
     if value is True:
         states |= {"checked"}
     frame = first_body(got.get("frame"))
     actions = first_body(got.get("actions"))
+    of_text = takes_typing(role, states)
     children = _children(item, got)
     return UiNode(
         handle,
@@ -162,13 +163,15 @@ def node_of(
         value,
         cleaned(item.description) if want & DESCRIPTION else "",
         Frame(*map(float, frame[0])) if frame else None,
-        tuple(dict.fromkeys(action_name(name) for name in actions[0] if name)) if actions else (),
+        tuple(dict.fromkeys(action_name(one, of_text=of_text) for one in actions[0] if one))
+        if actions
+        else (),
         label_of(item, got) if "relations" in got else "",
     )
 
 
 @lru_cache(maxsize=1_024)
-def _states_of(bits: int) -> frozenset[str]:
+def states_of(bits: int) -> frozenset[str]:
     """Return the names of the states among the bits."""
     return frozenset(name for name in _SHOWN if bit(bits, name))
 

@@ -126,18 +126,25 @@ class XDisplay:
                 focus = tree.parent
             return None
 
-    def owner_at(self, x: float, y: float) -> int | None:
-        """Return the process whose window is on top at a point of the screen."""
+    def window_at(self, x: float, y: float, *, listed: bool = False) -> ScreenWindow | None:
+        """Return the window on top at a point: one of the manager's, else that of a menu."""
         with self._lock:
-            above, at = self._root, self._root
-            pid = None
+            clients = self._clients()
+            if listed:
+                order = self._property(self._root, "_NET_CLIENT_LIST_STACKING") or clients
+                rows = filter(None, map(self._window, reversed(order)))
+                shown = (one for one in rows if not one.minimized)
+                return next((one for one in shown if one.frame.holds(x, y)), None)
+            top = None
+            below = self._root.translate_coords(self._root, int(x), int(y)).child
             for _ in range(20):
-                below = above.translate_coords(self._root, int(x), int(y)).child
                 if isinstance(below, int) or not below:
                     break
-                above = at = below
-                pid = self._pid(at) or pid
-            return pid
+                top = top or below.id
+                if below.id in clients:
+                    return self._window(below.id)
+                below = below.translate_coords(self._root, int(x), int(y)).child
+            return None if top is None else self._window(top)
 
     def raise_window(self, number: int) -> None:
         """Bring a window to the front, and give it the keyboard."""
@@ -153,7 +160,9 @@ class XDisplay:
             window = self._display.create_resource_object("window", number)
             # Static gravity: the content is at that place, whatever frame is around it.
             flags = 10 | 0xF << 8 | 2 << 12
-            self._ask_manager(window, "_NET_MOVERESIZE_WINDOW", [flags, *map(int, frame)])
+            self._ask_manager(
+                window, "_NET_MOVERESIZE_WINDOW", [flags, *(int(one) & 0xFFFFFFFF for one in frame)]
+            )
             self._display.sync()
 
     def minimize_window(self, number: int) -> None:

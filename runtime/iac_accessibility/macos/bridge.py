@@ -303,6 +303,16 @@ class MacBridge:
         raised(Ax.AXUIElementSetAttributeValue(found[0], Ax.kAXSelectedAttribute, True))
 
     @pooled
+    def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:  # noqa: ARG002
+        """Return what lies at a point of the screen, whatever window or app it is of."""
+        system = timed(Ax.AXUIElementCreateSystemWide(), timeout)
+        error, handle = Ax.AXUIElementCopyElementAtPosition(system, x, y, None)
+        timed(system, _DEFAULT_SECONDS)
+        raised(error)
+        found: Handle | None = handle
+        return found
+
+    @pooled
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view, where it has that action."""
         try:

@@ -100,13 +100,9 @@ class MacHands:
         return next((one for one in map(_window, _rows()) if one.pid == pid), None)
 
     @pooled
-    def owner_at(self, x: float, y: float) -> int | None:
-        """Return the process whose window is on top at a point."""
-        for one in map(_window, _rows()):
-            left, top, width, height = one.frame
-            if left <= x < left + width and top <= y < top + height:
-                return one.pid
-        return None
+    def window_at(self, x: float, y: float, *, listed: bool = False) -> ScreenWindow | None:  # noqa: ARG002
+        """Return the window on top at a point."""
+        return next((one for one in map(_window, _rows()) if one.frame.holds(x, y)), None)
 
     @pooled
     def raise_window(self, number: int) -> None:

@@ -81,6 +81,16 @@ class Window(Gtk.Window):
             box.add(self.hands())
         if options.items:
             box.add(self.items())
+        if options.run:
+            command = name(Gtk.Entry(), "Command")
+            command.connect("activate", lambda one: self.label.set_text(f"ran {one.get_text()}"))
+            box.add(command)
+        if options.cover:
+            box.add(self.layers())
+        if options.twin:
+            twin = Gtk.Window(title=options.title, default_width=300, default_height=200)
+            twin.add(Gtk.Label(label="of the twin"))
+            twin.show_all()
         if options.ticks:
             GLib.timeout_add(options.ticks, self.tick)
         self.show_all()
@@ -184,6 +194,26 @@ class Window(Gtk.Window):
             outer.add(widget)
         return outer
 
+    def layers(self):
+        """A button below another one, and a window of this app that stays above this one."""
+
+        def button(text):
+            made = Gtk.Button(label=text)
+            made.connect("button-press-event", lambda *_: self.label.set_text(f"hit {text}"))
+            return made
+
+        overlay = Gtk.Overlay()
+        overlay.add(button("Under"))
+        overlay.add_overlay(button("Over"))
+        above = Gtk.Window(title="Above", transient_for=self, accept_focus=False, decorated=False)
+        above.set_type_hint(Gdk.WindowTypeHint.UTILITY)
+        above.add(button("Above all"))
+        above.drag_dest_set(Gtk.DestDefaults.ALL, [], Gdk.DragAction.COPY)
+        above.drag_dest_add_text_targets()
+        above.connect("drag-data-received", lambda *_: self.label.set_text("dropped above"))
+        self.connect("map", lambda _: above.show_all())
+        return overlay
+
     def menus(self):
         bar = Gtk.MenuBar()
         for title, items in (
@@ -265,6 +295,9 @@ def main():
     parser.add_argument("--items", choices=("list", "box"), help="rows that come and go")
     parser.add_argument("--hands", action="store_true", help="what needs keys and the pointer")
     parser.add_argument("--bare", action="store_true", help="no menu bar")
+    parser.add_argument("--run", action="store_true", help="a field whose command Return runs")
+    parser.add_argument("--cover", action="store_true", help="what lies above something else")
+    parser.add_argument("--twin", action="store_true", help="a second window of the same title")
     parser.add_argument("--ticks", type=int, default=0)
     Window(parser.parse_args())
     Gtk.main()

@@ -1,0 +1,201 @@
+"""Texts and numbers put into elements, with the keyboard where nothing else does.
+
+A text goes in by the toolkit's own interface first, is pasted second and typed key by key last;
+what does not stand there exactly is taken back.
+"""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from iac_accessibility.apps import UiSession
+from iac_accessibility.bridge import Hands, read_one
+from iac_accessibility.errors import UiError
+from iac_accessibility.hands import (
+    STATE_SECONDS,
+    STEP,
+    TAKE,
+    Proof,
+    ask_until,
+    bring_window,
+    hands_of,
+)
+from iac_accessibility.identity import ElementFound
+from iac_accessibility.keys import parse_stroke
+from iac_accessibility.levels import return_does
+from iac_accessibility.model import ActionFailed, Handle, UiApp, UiFault, Want
+from iac_accessibility.paths import TEXT_ROLES
+from iac_accessibility.pointing import aim_at, click_at
+from iac_base.errors import quoted
+
+_SHOWN: Final = 1.5
+"""Seconds until a text that was put in has to stand there."""
+
+_HIDDEN: Final = "The text is hidden, so it was not read back."
+_DELETE: Final = parse_stroke("delete")
+
+
+def bring(session: UiSession, app: UiApp, found: ElementFound, seconds: float) -> Proof:
+    """Bring a window to the front and give an element the keyboard; return the proof of it.
+
+    A text that does not take the keyboard when it is asked to (GTK 4) is clicked.
+
+    Raises:
+        UiError: One of them does not take it.
+    """
+    node = found.node
+    proof = replace(bring_window(session, app, found.window, seconds), handle=node.handle)
+
+    def grab() -> None:
+        try:
+            session.bridge.grab_focus(node.handle, STATE_SECONDS)
+        except UiFault:
+            if node.role in TEXT_ROLES:
+                click_at(aim_at(session, app, found))
+
+    ask_until(proof, grab, min(seconds, TAKE))
+    return proof
+
+
+@dataclass(frozen=True, slots=True)
+class TextGiven:
+    """A text that is to stand in an element: `whole` in place of all, else behind what is there."""
+
+    app: UiApp
+    found: ElementFound
+    text: str
+    whole: bool
+
+    def wanted(self, before: str) -> str:
+        """Return what the element is to hold."""
+        return self.text if self.whole else before + self.text
+
+
+def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[str, Any]:
+    """Put a text in; return `method` and `notes`.
+
+    Raises:
+        UiError: It did not stand there exactly, and was taken back (or not, which is said).
+    """
+    bridge, handle = session.bridge, given.found.node.handle
+    before = bridge.full_text(handle, seconds)
+    end = time.monotonic() + seconds
+    tried: list[str] = []
+    if bridge.settable(handle, seconds).kind == "text":
+        try:
+            if given.whole:
+                bridge.set_value(handle, given.text, seconds)
+            else:
+                bridge.insert_text(handle, given.text, seconds)
+        except (ActionFailed, UiFault) as fault:
+            tried.append(f"its text interface: {fault}")
+        else:
+            if before is None:
+                return {"method": "value", "notes": [_HIDDEN]}
+            if _stands(session, handle, given.wanted(before)):
+                return {"method": "value"}
+            tried.append("its text interface")
+            with suppress(UiFault):
+                bridge.set_value(handle, before, seconds)
+    hands = hands_of(session)
+    proof = bring(session, given.app, given.found, seconds)
+    for name in ("paste", "keys"):
+        if name == "keys" and "\n" in given.text and (does := return_does(given.found.way)):
+            tried.append(f"keys: a line break there is Return, which {does}")
+            continue
+        try:
+            _enter(hands, proof, session, handle, given.text, name, whole=given.whole)
+        except ActionFailed as fault:
+            tried.append(f"{name}: {fault}")
+            continue
+        if before is None:
+            return {"method": name, "notes": [_HIDDEN]}
+        if _stands(session, handle, given.wanted(before)):
+            return {"method": name}
+        tried.append(name)
+        now = bridge.full_text(handle, seconds)
+        if now != before:
+            with suppress(ActionFailed):
+                _enter(hands, proof, session, handle, before, "paste", whole=True)
+            if not _stands(session, handle, before):
+                break
+        if time.monotonic() > end:
+            break
+    now = bridge.full_text(handle, STATE_SECONDS)
+    back = (
+        "was set back to its old text"
+        if now == before
+        else f"could not be set back; its text is now {quoted(now or '', 80)}"
+    )
+    raise UiError(
+        "EXECUTION_ERROR",
+        f"The element did not accept the exact text, and it {back}.",
+        f"Tried: {', '.join(tried)}. The element may forbid some characters, or change its text.",
+        reason="not_exact",
+    )
+
+
+def put_number(
+    session: UiSession, app: UiApp, found: ElementFound, value: float, seconds: float
+) -> Mapping[str, Any] | None:
+    """Set a number; where that does nothing (a date in Chromium), type it."""
+    bridge, handle = session.bridge, found.node.handle
+    reader = bridge.reader(app, whole=False, timeout=seconds)
+
+    def stands(end: float) -> bool:
+        while read_one(reader, handle, Want.VALUE, seconds).value != value:
+            if time.monotonic() > end:
+                return False
+            time.sleep(STEP)
+        return True
+
+    bridge.set_value(handle, value, seconds)
+    if stands(time.monotonic() + _SHOWN) or "focusable" not in found.node.states:
+        return None
+    proof = bring(session, app, found, seconds)
+    hands_of(session).write(f"{value:.15g}", proof)
+    stands(time.monotonic() + _SHOWN)
+    return {"method": "keys"}
+
+
+def _enter(
+    hands: Hands,
+    proof: Proof,
+    session: UiSession,
+    handle: Handle,
+    text: str,
+    how: str,
+    *,
+    whole: bool,
+) -> None:
+    """Paste or type, over what is there or behind it."""
+    proof()
+    if whole:
+        done = False
+        with suppress(UiFault):
+            done = session.bridge.select_all(handle, STATE_SECONDS)
+        if not done:
+            hands.stroke(session.bridge.select_all_keys)
+    else:
+        hands.stroke(session.bridge.text_end_keys)
+    time.sleep(STEP)
+    proof()
+    if not text:
+        hands.stroke(_DELETE)
+    elif how == "paste":
+        hands.paste(text)
+    else:
+        hands.write(text, proof)
+
+
+def _stands(session: UiSession, handle: Handle, text: str) -> bool:
+    end = time.monotonic() + _SHOWN
+    while True:
+        now = session.bridge.full_text(handle, STATE_SECONDS)
+        if now == text:
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(STEP)
