@@ -32,7 +32,12 @@ def main() -> None:
     else:
         request = json.loads(sys.stdin.buffer.read())
         mark = request["mark"]
-        carry_out(request, lambda body: write(1, f"noise\n<iac:{mark}>{body}</iac:{mark}>\n"))
+
+        def say(body: str) -> None:
+            noise = "" if '"step"' in body else "noise\n"
+            write(1, f"{noise}<iac:{mark}>{body}</iac:{mark}>\n")
+
+        carry_out(request, say)
 
 
 def serve() -> None:
@@ -45,6 +50,8 @@ def serve() -> None:
 
 
 def carry_out(request: Request, say: Say) -> None:
+    if request.get("writes"):
+        say(json.dumps({"mark": request["mark"], "step": "sent"}))
     word, *rest = request["command"].split() or [request["op"]]
     ACTIONS[word](request, say, *rest)
 

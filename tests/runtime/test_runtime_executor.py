@@ -27,9 +27,16 @@ READ = Event("com.example.Diary", "application", "running", "", writes=False)
 WRITE = Event("com.example.Diary", "application", "quit", "aevtquit")
 
 
-def failing(done: Completed, event: Event = READ) -> ToolError:
+def failing(done: Completed, event: Event = READ, *, sent: bool = True) -> ToolError:
+    """Return the error of a process that ended so; a write says first that it is `sent`."""
+
+    def runner(argv: object, stdin: bytes, timeout: float) -> Completed:
+        mark = json.loads(stdin)["mark"]
+        line = f'<iac:{mark}>{{"step": "sent"}}</iac:{mark}>' if event.writes and sent else ""
+        return done._replace(stdout=line.encode() + done.stdout)
+
     with pytest.raises(ToolError) as caught:
-        Executor(lambda argv, stdin, timeout: done).execute(event, app="Diary", command="t")
+        Executor(runner).execute(event, app="Diary", command="t")
     return caught.value
 
 
@@ -76,6 +83,25 @@ def test_a_process_without_an_answer_is_told_apart(
 def test_a_write_that_timed_out_has_an_unknown_outcome() -> None:
     error = failing(Completed(b"", b"", -9, timed_out=True), WRITE)
     assert "unknown whether the change happened" in error.suggestion
+
+
+@pytest.mark.parametrize(
+    ("done", "type_", "suggestion", "retryable"),
+    [
+        (Completed(b"", b"", -9, timed_out=True), "TIMEOUT", "Nothing was sent. Check", True),
+        (Completed(b"", b"", -11), "EXECUTION_ERROR", "Nothing was sent. Call again", True),
+        (Completed(b"", b"", 1), "PERMISSION_DENIED", "Nothing was sent. ", False),
+        (Completed(b"", b"", -9, cancelled=True), "USER_CANCELLED", "", False),
+        (Completed(b"", b"", -9, too_large=True), "EXECUTION_ERROR", "It is unknown", False),
+    ],
+)
+def test_of_a_write_that_was_not_sent_that_is_known(
+    done: Completed, type_: str, suggestion: str, retryable: bool
+) -> None:
+    error = failing(done, WRITE, sent=False)
+    assert (error.type, error.retryable) == (type_, retryable)
+    assert error.suggestion.startswith(suggestion)
+    assert "unknown" in suggestion or "unknown" not in error.suggestion
 
 
 def test_what_else_is_printed_does_not_disturb_the_answer() -> None:

@@ -57,8 +57,8 @@ class Reads(NamedTuple):
     after: tuple[dict[str, Any], ...]
 
 
-def _reads(answer: dict[str, Any]) -> Reads | None:
-    before, after = answer.get("before"), answer.get("after")
+def _reads(answer: Mapping[str, Any]) -> Reads | None:
+    before, after = answer.get("before"), answer.get("after", [])
     if not (isinstance(before, list) and isinstance(after, list)):
         return None
     return Reads(tuple(before), tuple(after))
@@ -70,15 +70,19 @@ class ExchangeReply(NamedTuple):
     Attributes:
         how: `answered` with a JSON object; `stray`: that of another request; `gone`: the process
             ended without an answer; `damaged`: what it answered is none; or why it was ended.
-        answer: The JSON object.
+        answer: The JSON object: all lines of it together.
         left: What a process that is gone left behind.
         lost: Whether bytes of the answer were not UTF-8.
+        said: Without an answer, the lines of it that came.
+        sent: Whether a write may have been sent: its first line comes before it.
     """
 
     how: Literal["answered", "stray", "gone", "damaged", "timeout", "cancelled", "too large"]
     answer: dict[str, Any] | None = None
     left: Completed | None = None
     lost: bool = False
+    said: Mapping[str, Any] = {}
+    sent: bool = True
 
 
 class SentCall(NamedTuple):
@@ -130,28 +134,47 @@ class ErrorLine(NamedTuple):
     end: int | None = None
 
 
-def parsed(body: bytes, mark: str) -> ExchangeReply:
-    """Return the reply that a worker's line is."""
+def parsed(body: bytes, mark: str, said: dict[str, Any]) -> ExchangeReply | None:
+    """Return the reply that a worker's line completes; None where more is to come.
+
+    Args:
+        said: The lines before it; it is added to them.
+    """
     reply = _read(body.decode("utf-8", "replace"), body)
     if reply.answer is not None and reply.answer.get("mark") != mark:
         return ExchangeReply("stray")
-    return reply
+    return _joined(reply, said)
 
 
 def framed(done: Completed, mark: str) -> ExchangeReply:
     """Return the reply of a process of its own: between the marks, whatever else was printed."""
-    if done.cancelled:
-        return ExchangeReply("cancelled")
-    if done.timed_out:
-        return ExchangeReply("timeout")
     if done.too_large:
+        # Its beginning is lost.
         return ExchangeReply("too large")
-    text = done.stdout.decode("utf-8", "replace")
-    _, opening, rest = text.partition(f"<iac:{mark}>")
-    body, closing, _ = rest.rpartition(f"</iac:{mark}>")
-    if not opening or not closing:
-        return ExchangeReply("gone", left=done)
-    return _read(body, done.stdout)
+    opening, closing = f"<iac:{mark}>", f"</iac:{mark}>"
+    said: dict[str, Any] = {}
+    printed, *parts = done.stdout.decode("utf-8", "replace").split(opening)
+    for part in parts:
+        body, closed, more = part.rpartition(closing)
+        printed += more
+        reply = _joined(_read(body, done.stdout), said) if closed else None
+        if reply is not None:
+            return reply
+    if done.cancelled:
+        return ExchangeReply("cancelled", said=said, sent=bool(parts))
+    if done.timed_out:
+        return ExchangeReply("timeout", said=said, sent=bool(parts))
+    left = done._replace(stdout=printed.encode())
+    return ExchangeReply("gone", left=left, said=said, sent=bool(parts))
+
+
+def _joined(reply: ExchangeReply, said: dict[str, Any]) -> ExchangeReply | None:
+    """Add a line to those before it; return the reply if it is the last one."""
+    if reply.answer is None:
+        return reply._replace(said=said)
+    said |= reply.answer
+    more = "step" in reply.answer
+    return None if more else reply._replace(answer=said)
 
 
 def _read(text: str, body: bytes) -> ExchangeReply:
@@ -176,9 +199,14 @@ def answer_of(reply: ExchangeReply, call: SentCall) -> AppAnswer:
     Raises:
         ToolError: It holds none; the error says why, and what is known of the outcome.
     """
-    answer = reply.answer
-    if reply.how != "answered" or answer is None:
-        raise _lost_call(reply, call)
+    answer = reply.answer if reply.how == "answered" else None
+    if answer is None and reply.said.get("step") == "answered":
+        # What is missing is what was read after it.
+        answer = dict(reply.said)
+    if answer is None:
+        lost = _lost_call(reply, call) if reply.sent else _unsent_call(reply, call)
+        lost.around = _reads(reply.said)
+        raise lost
     if not answer.get("ok"):
         error = _failure(answer, call)
         error.around = _reads(answer)
@@ -225,6 +253,16 @@ def _taken_for(number: int, message: str, call: SentCall) -> ToolError:
     """Return the error that `number` would be, where nobody has told it."""
     error = _described(number, "", call)
     return call.error(error.type, message, error.suggestion, retryable=error.retryable)
+
+
+def _unsent_call(reply: ExchangeReply, call: SentCall) -> ToolError:
+    """Return the error of a call that ended before it was sent: as of a read, nothing was done."""
+    if reply.how == "cancelled" and call.writes:
+        return call.error("USER_CANCELLED", "The call was cancelled before it was sent.")
+    error = _lost_call(reply, call._replace(writes=False))
+    if call.writes:
+        error.suggestion = f"Nothing was sent. {error.suggestion}"
+    return error
 
 
 def _lost_call(reply: ExchangeReply, call: SentCall) -> ToolError:

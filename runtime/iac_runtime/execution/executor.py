@@ -310,7 +310,7 @@ class Executor:
         """Carry out a request in a process of its own, or in one run of the runner."""
         request = request_bytes(event, mark)
         if self._runner is not None and cancel.cancelled:
-            return ExchangeReply("cancelled")
+            return ExchangeReply("cancelled", sent=False)
         with _started(self._program, call):
             return framed(self._process(self._argv, request, seconds, cancel), mark)
 

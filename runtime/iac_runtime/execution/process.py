@@ -185,9 +185,15 @@ class Grace:
 NO_GRACE: Final = Grace(0.0)
 
 
-def end(child: Child, grace: Grace) -> None:
-    """End `child` and all that it started, and close its descriptors; at most `grace` + 1 s."""
-    child.close()
+def end(child: Child, grace: Grace, hear: Callable[[], object] | None = None) -> None:
+    """End `child` and all that it started, and close its descriptors; at most `grace` + 1 s.
+
+    Args:
+        hear: Called once it can say no more; its output is open until then.
+    """
+    child.hang_up()
+    if hear is None:
+        child.close()
     found: list[psutil.Process] = []
     if child.status is None:
         # Its number is held until it is reaped, so the group is surely its own.
@@ -203,6 +209,9 @@ def end(child: Child, grace: Grace) -> None:
             break
         _kill(left)
     wait_for(child.reap, lambda: _REAPED)
+    if hear is not None:
+        hear()
+        child.close()
 
 
 def see_off(child: Child, patience: float, grace: Grace) -> None:

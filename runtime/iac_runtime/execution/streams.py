@@ -126,12 +126,17 @@ def _last_words(
     enough: Callable[[set[int]], bool],
 ) -> Ended:
     for descriptor in still_open:
-        for _ in range(_LAST_READS):
-            data = _read(descriptor)
-            if not data:
-                break
-            sinks[descriptor](data)
+        drain(descriptor, sinks[descriptor])
     return "answered" if enough(set()) else "gone"
+
+
+def drain(descriptor: int, sink: Callable[[bytes], object]) -> None:
+    """Read what a process that has ended left in a pipe."""
+    for _ in range(_LAST_READS):
+        data = _read(descriptor)
+        if not data:
+            break
+        sink(data)
 
 
 def _read(descriptor: int) -> bytes | None:
@@ -208,7 +213,8 @@ def run_process(
     if how == "answered" and child.status == 0 and not stdout.overflowed:
         child.close()
     else:
-        end(child, grace or Grace(_LIMITS.grace))
+        # What it says while it is ended counts too: a write may be sent as late as that.
+        end(child, grace or Grace(_LIMITS.grace), lambda: drain(child.stdout, stdout.add))
     status = -9 if child.status is None else child.status
     return Completed(
         stdout.content(),

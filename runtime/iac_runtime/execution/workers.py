@@ -1,8 +1,9 @@
 """Workers, each an osascript that carries out request after request: one an app, replaced in time.
 
-It reads requests from descriptor 3 and answers on descriptor 4, a JSON line each, so that neither
+It reads requests from descriptor 3, a JSON line each, and answers on descriptor 4, so that neither
 its own output nor that of an app can disturb them. Each request carries a mark that nobody can
-guess, and its answer repeats it.
+guess, and its answer repeats it. A read is answered in one line; a write in one as it is sent, one
+as the app answers, and one with what was read after it.
 
 An app's lock is held around all use of its worker, so no two calls meet in one.
 """
@@ -11,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from iac_base.cancellation import Cancellation
 from iac_runtime.apple_errors import APPLE_ERRORS
@@ -28,7 +29,7 @@ from iac_runtime.execution.process import (
     see_off,
     spawn,
 )
-from iac_runtime.execution.streams import WORDS_KEPT, Ended, Tail, converse
+from iac_runtime.execution.streams import WORDS_KEPT, Ended, Tail, converse, drain
 
 _LONGEST_PAUSE: Final = 600.0
 """Seconds until a worker is tried again, at most: each failure doubles the pause."""
@@ -62,33 +63,58 @@ class Worker:
         self._stdout, self._stderr = Tail(WORDS_KEPT), Tail(WORDS_KEPT)
         self._heard = bytearray()
         self._lines = 0
+        self._said: dict[str, Any] = {}
         self.calls = 0
         self.rested = time.monotonic()
 
     def exchange(
         self, request: bytes, mark: str, deadline: float, cancel: Cancellation
     ) -> ExchangeReply:
-        """Send a request (a line) and return its answer; with none, wait for one line more."""
+        """Send a request (a line) and return its answer; with none, wait for one more."""
         child = self.child
+        if request:
+            self.calls += 1
+            self._said = {}
+        reply: ExchangeReply | None = None
+
+        def enough(still_open: set[int]) -> bool:
+            nonlocal reply
+            while self._lines and reply is None:
+                reply = self._next(mark)
+            over = self._answers not in still_open or len(self._heard) > self._cap
+            return over or reply is not None
+
         how: Ended = "answered"
-        self.calls += bool(request)
-        if request or not self._lines:
+        if request or not enough({self._answers}):
             how = converse(
                 child,
                 request,
                 {self._answers: self._hear, child.stdout: self._stdout.add}
                 | {child.stderr: self._stderr.add},
-                lambda still_open: (
-                    self._lines > 0
-                    or self._answers not in still_open
-                    or len(self._heard) > self._cap
-                ),
+                enough,
                 deadline,
                 cancel,
             )
         self.rested = time.monotonic()
         if how != "answered":
             return ExchangeReply(how)
+        return reply or self._next(mark) or ExchangeReply("gone")
+
+    def end(self, reply: ExchangeReply, mark: str, grace: Grace) -> ExchangeReply:
+        """End it after a request without an answer; return the reply, with all that it said."""
+        end(self.child, grace, lambda: drain(self._answers, self._hear))
+        damaged = reply.how in ("damaged", "too large")
+        while self._lines and not damaged:
+            # It may have answered while it was ended.
+            line = self._next(mark)
+            if line is not None and line.how == "answered":
+                return line
+            damaged = line is not None and line.how != "stray"
+        sent = damaged or bool(self._said or self._heard)
+        return reply._replace(left=self._left(), said=self._said, sent=sent)
+
+    def _next(self, mark: str) -> ExchangeReply | None:
+        """Take the next line that was heard; return the reply, None where more is to come."""
         size = self._heard.find(b"\n") + 1
         if size > self._cap or (not size and len(self._heard) > self._cap):
             return ExchangeReply("too large")
@@ -97,9 +123,9 @@ class Worker:
         body = bytes(self._heard[:size])
         del self._heard[:size]
         self._lines -= 1
-        return parsed(body, mark)
+        return parsed(body, mark, self._said)
 
-    def left(self) -> Completed:
+    def _left(self) -> Completed:
         """Return the last of what one that has ended wrote, and its exit status."""
         status = 255 if self.child.status is None else self.child.status
         return Completed(self._stdout.content(), self._stderr.content(), status)
@@ -182,8 +208,7 @@ class Workers:
             end(worker.child, NO_GRACE)
             raise
         if reply.answer is None:
-            end(worker.child, self._grace)
-            return reply._replace(left=worker.left()) if reply.how == "gone" else reply
+            return worker.end(reply, mark, self._grace)
         lost = reply.answer.get("number") in _LOST
         worn = worker.calls >= self._limits.calls
         self._put(app, worker, keep=not (strays or lost or worn))
@@ -235,7 +260,7 @@ class Workers:
             return worker
         end(worker.child, self._grace)
         if reply.how == "cancelled" or (reply.how == "timeout" and deadline <= patience):
-            return reply
+            return reply._replace(sent=False)
         import logging
 
         logging.getLogger("iac.workers").warning(

@@ -160,12 +160,7 @@ def _cannot(row: KeptCall, why: str) -> ToolError:
 
 
 def _part(
-    step: InverseCall,
-    row: KeptCall,
-    context: ToolContext,
-    call: Call,
-    *,
-    fresh: bool,
+    step: InverseCall, row: KeptCall, context: ToolContext, call: Call, *, fresh: bool
 ) -> Plan:
     """Return the plan of one call that takes another back; `fresh` objects are looked at first."""
     tool = _tool(step.tool, context)
@@ -186,11 +181,13 @@ def _part(
         answers = context.executor.execute(
             held[0], app=row.key, command="undo_call", timeout=_SECONDS
         ).value
-        if (now := _otherwise(step.left, answers, held[1], operation.tables)) is not None:
+        why, was = "something has changed since", "and was {} after the call"
+        if row.outcome.state == "unknown":
+            why, was = f"it may not have happened, or {why}", "and not {}, as the call requested"
+        if (now := _otherwise(step.left, answers, held[1], operation.tables, was)) is not None:
             raise ToolError(
                 "STALE",
-                f"Call {row.id} was not undone, because something has changed since: {now}."
-                " Nothing was sent.",
+                f"Call {row.id} was not undone, because {why}: {now}. Nothing was sent.",
                 "Read the object to see its new state. IAC did not change it.",
                 app=operation.tables.app.name,
             )
@@ -252,9 +249,9 @@ def _held(left: Left, tables: Tables, seconds: float) -> tuple[Event, list[Any]]
 
 
 def _otherwise(
-    left: Left, answers: Sequence[Mapping[str, Any]], due: Sequence[Any], tables: Tables
+    left: Left, answers: Sequence[Mapping[str, Any]], due: Sequence[Any], tables: Tables, was: str
 ) -> str | None:
-    """Return what of an object is not as it was left; None where all is."""
+    """Return what of an object is not as it was left, in the words of `was`; None where all is."""
     name = left.reference or "the app"
     for at, (now, then) in enumerate(zip(answers, due, strict=True)):
         if now.get("ok") and now.get("value") == then["value"]:
@@ -270,7 +267,7 @@ def _otherwise(
         for term, value in row.items():
             if value != old.get(term):
                 said = [json.dumps(shown(one, tables), default=str) for one in (value, old[term])]
-                return f"{term} of {name} is now {said[0]}, and was {said[1]} after the call"
+                return f"{term} of {name} is now {said[0]}, {was.format(said[1])}"
     return None
 
 

@@ -11,7 +11,7 @@ from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, Reads
 from iac_runtime.gate.plans import Call, ToolContext, ToolResult
 from iac_runtime.language.request import Event
 from iac_runtime.outcomes.inverse import Inverse, inverse_of, promise
-from iac_runtime.outcomes.judge import LOST, judged
+from iac_runtime.outcomes.judge import LOST, judged, unread_reference
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.outcomes.watch import Watch, Watcher
 from iac_runtime.policy.effects import SAYS, CallFacts, undo_of
@@ -81,25 +81,27 @@ class Witness:
 
     def failed(self, error: ToolError) -> None:
         """Tell an error of a write what is known of its outcome; one that was not sent has none."""
-        if error.around is not None and self._watch.deed in ("set", "delete", "move"):
-            outcome = judged(self._watch, None, error.around, self._operation.tables)
+        reads: Reads | None = error.around
+        if reads and reads.after and self._watch.deed in ("set", "delete", "move"):
+            outcome = judged(self._watch, None, reads, self._operation.tables)
             if outcome.state in ("confirmed", "partial"):
-                outcome = self._settled(None, error.around)
+                outcome = self._settled(None, reads)
             if outcome.state != "unknown":
                 error.outcome = outcome.facts()
         elif OUTCOME_UNKNOWN in error.suggestion:
-            error.outcome = self._settled(None, None, lost=True).facts()
+            error.outcome = self._settled(None, reads, lost=True).facts()
 
     def _settled(self, value: Any, reads: Reads | None, *, lost: bool = False) -> Outcome:
         watch, tables = self._watch, self._operation.tables
         outcome = _NOT_READ
         if lost:
-            outcome = LOST
+            known = unread_reference(watch, value, reads, tables)
+            outcome = replace(LOST, reference=known)
         elif self._confirms:
             outcome = judged(watch, value, reads, tables)
         if not (self._keeps and self._confirms):
             return outcome
-        if lost:
+        if lost and reads is None:
             inverse = Inverse(says="the answer was lost, and the old state with it")
         elif watch.deed == "command":
             inverse = Inverse(says=undo_of(self._facts, self._level).says)

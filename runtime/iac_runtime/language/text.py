@@ -161,6 +161,8 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         "idClasses": [list(pair) for pair in event.id_classes],
         "parts": [event_json(part, mark) for part in event.parts],
     }
+    if event.writes:
+        request["writes"] = True
     if event.after:
         request["after"] = event.after
     if event.raw is not None:

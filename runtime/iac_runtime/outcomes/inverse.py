@@ -17,7 +17,7 @@ from iac_runtime.language.reader import AppReader
 from iac_runtime.language.steps import ById, ByName, Go, Step
 from iac_runtime.language.terms import find_properties
 from iac_runtime.language.text import steps_text
-from iac_runtime.outcomes.judge import made_reference, moved_reference, rows_of
+from iac_runtime.outcomes.judge import expected, made_reference, moved_reference, rows_of
 from iac_runtime.outcomes.known import effect_of, is_stamp, linked, parts_of
 from iac_runtime.outcomes.outcome import (
     Outcome,
@@ -88,7 +88,7 @@ def inverse_of(
     """Return how a write is taken back; without steps it says why it cannot be."""
     if watch.says:
         return Inverse(says=watch.says)
-    if reads is None or not reads.after:
+    if reads is None:
         return Inverse(says="the old value could not be read")
     if outcome.state == "unchanged":
         return Inverse(says="nothing was changed")
@@ -183,8 +183,10 @@ def _set(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Inverse | s
     target = next((key for key, row in tool[1].params.items() if row.code == "----"), "target")
     steps = []
     for reference, before, after in rows:
-        if before is None or after is None:
+        if before is None:
             return "the old value could not be read"
+        # What was not read back must be as it was wanted, or an undo sends nothing.
+        left = expected(watch, before) if after is None else after
         if why := _findable(watch, reference, tables):
             return why
         terms = [row.term for row in watch.wanted]
@@ -192,7 +194,7 @@ def _set(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Inverse | s
         values: dict[str, Any] = {}
         told: list[str] = []
         for term in dict.fromkeys(terms):
-            if before[term] == after.get(term):
+            if term in left and before[term] == left[term]:
                 continue
             rows_ = find_properties((watch.kind,) if watch.kind else None, term, tables)
             kind = " | ".join(dict.fromkeys(row.type for row in rows_)) or "any"
@@ -203,9 +205,9 @@ def _set(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Inverse | s
             told.append(f"{term} becomes {_told(before[term], tables)} again")
         if not values:
             continue
-        left = Left(reference, watch.kind, _values(watch, after, values))
         arguments = {target: reference or "application", "properties": values}
-        steps.append(InverseCall(tool[0], arguments, left, "; ".join(told)))
+        kept = Left(reference, watch.kind, _values(watch, left, values))
+        steps.append(InverseCall(tool[0], arguments, kept, "; ".join(told)))
     return Inverse(tuple(steps)) if steps else "nothing was changed"
 
 
@@ -231,7 +233,7 @@ def _made(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | s
         return "the app has no command to delete it"
     if why := _findable(watch, reference, tables):
         return why
-    whole = whole_of(reads.after[0], watch.around.after[0])
+    whole = whole_of(reads.after[0], watch.around.after[0]) if reads.after else None
     if whole is None or whole.get(watch.ident.term) is None:
         return "the new object could not be read"
     known = {term: part for term, part in whole.items() if _is_plain(part) and not is_stamp(term)}
@@ -295,7 +297,7 @@ def _move(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | s
         return why
     row = next((row for row in map(record_of, reversed(reads.after)) if row is not None), None)
     if row is None:
-        return "where it is now cannot be told"
+        return f"where it is now cannot be told; it was in {home}"
     held = [watch.container.term] if watch.container else []
     left = Left(reference, watch.kind, _values(watch, row, dict.fromkeys(held)))
     return _back(reference, home, left, tables)
@@ -310,9 +312,10 @@ def _delete(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse |
     if len(reads.before) > 1:
         whole = whole_of(reads.before[1], watch.around.before[1])
     copy = {term: shown(part, tables) for term, part in (whole or {}).items() if part is not None}
-    reason = "it is gone; what could be read of it is kept as a copy"
+    gone = "it is gone; " if reads.after else ""
+    reason = f"{gone}what could be read of it is kept as a copy"
     # An app whose trash keeps the id would have found it.
-    lost = "by" not in known and is_gone(next(iter(reads.after)))
+    lost = "by" not in known and any(map(is_gone, reads.after))
     if (trash := known.get("trash")) and not lost:
         home = _home(watch, before, tables)
         by = known.get("by", watch.ident.term)

@@ -24,6 +24,8 @@ Row = dict[str, Any]
 
 LOST: Final = Outcome("unknown", says="the answer was lost")
 
+_LATE: Final = "the app acknowledged it, but there was no time to read it back"
+
 
 def judged(watch: Watch, value: Any, reads: Reads | None, tables: Tables) -> Outcome:
     """Return the outcome of a write.
@@ -31,14 +33,16 @@ def judged(watch: Watch, value: Any, reads: Reads | None, tables: Tables) -> Out
     Args:
         watch: What was to be read.
         value: What the write answered, in the form of the harness.
-        reads: What was read; None where nothing was.
+        reads: What was read; None where nothing was, nothing after it where there was no time.
         tables: Those of the app.
     """
     if watch.says or not watch.around.after:
         return Outcome("unknown", says=watch.says)
     if reads is None:
         return LOST
-    if not reads.after or len(reads.before) < len(watch.around.before):
+    if not reads.after:
+        return Outcome("unknown", unread_reference(watch, value, reads, tables), says=_LATE)
+    if len(reads.before) < len(watch.around.before):
         return Outcome("unknown", says=_why(reads) or "it could not be read back")
     return _JUDGES[watch.deed](watch, value, reads, tables)
 
@@ -61,18 +65,34 @@ def named(watch: Watch, row: Mapping[str, Any] | None, key: Any = None) -> str:
     return steps_text(steps)
 
 
+def unread_reference(watch: Watch, value: Any, reads: Reads | None, tables: Tables) -> str:
+    """Return the reference of the object of a write that was not read back."""
+    if watch.deed in ("make", "copy"):
+        return made_reference(value, tables)
+    before = record_of(reads.before[0]) if reads is not None and reads.before else None
+    return "" if watch.many else named(watch, before and expected(watch, before))
+
+
+def expected(watch: Watch, before: Row) -> Row:
+    """Return what is known of an object that was not read back: its key, and what was wanted."""
+    key = {watch.ident.term: before.get(watch.ident.term)} if watch.ident else {}
+    return key | {row.term: row.value for row in watch.wanted}
+
+
 def rows_of(watch: Watch, reads: Reads) -> list[tuple[str, Row | None, Row | None]]:
     """Return each object of a set: its reference, and its properties before and after."""
     if not watch.many:
         before = record_of(reads.before[0]) if reads.before else None
         after = record_of(reads.after[0]) if reads.after else None
-        return [(named(watch, after or before), before, after)]
+        return [(named(watch, after or (before and expected(watch, before))), before, after)]
     listing = reads.before[0].get("list") if reads.before else None
     if not isinstance(listing, dict) or listing.get("by") != "id":
         return []
     labels = [column.label for column in watch.around.before[0].columns]
     found: list[tuple[str, Row | None, Row | None]] = []
-    for (key, _, values), answer in zip(listing["rows"], reads.after, strict=False):
+    # Where there was no time, none was read back.
+    answers = reads.after or ({},) * len(listing["rows"])
+    for (key, _, values), answer in zip(listing["rows"], answers, strict=False):
         before = dict(zip(labels, values, strict=True))
         found.append((named(watch, None, key), before, record_of(answer)))
     return found
@@ -224,7 +244,7 @@ def _why(reads: Reads) -> str:
     """Return why a read failed, in the app's own words."""
     failed = next((one for one in (*reads.after, *reads.before) if not one.get("ok")), {})
     if failed.get("late"):
-        return "there was no time to read it back"
+        return _LATE
     said = clean_text(str(failed.get("message", "")))[:200]
     return f"it could not be read back: {said}" if said else ""
 

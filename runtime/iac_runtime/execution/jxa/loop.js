@@ -27,8 +27,12 @@ function run(argv) {
   if (argv && argv.length === 2) return serve(Number(argv[0]), Number(argv[1]));
   var stdin = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
   var request = JSON.parse(ObjC.unwrap($.NSString.alloc.initWithDataEncoding(stdin, 4)));
-  var text = ascii(JSON.stringify(answerTo(request)));
-  return '<iac:' + request.mark + '>' + text + '</iac:' + request.mark + '>';
+  function framed(answer) {
+    return '<iac:' + request.mark + '>' + ascii(JSON.stringify(answer)) + '</iac:' + request.mark + '>';
+  }
+  return framed(answerTo(request, function (step) {
+    $.NSFileHandle.fileHandleWithStandardOutput.writeData($(framed(step)).dataUsingEncoding(4));
+  }));
 }
 
 // A request a line, an answer a line, until the requests end. Nothing of a request outlives it.
@@ -48,7 +52,7 @@ function serve(requests, answers) {
     lines = ObjC.unwrap($.NSString.alloc.initWithDataEncoding(data, 4)).split('\n');
     for (i = 0; i < lines.length - 1; i++) {
       pending.push(lines[i]);
-      say(answerTo(JSON.parse(pending.join(''))));
+      say(answerTo(JSON.parse(pending.join('')), say));
       pending = [];
     }
     pending.push(lines[i]);
@@ -62,7 +66,7 @@ function ascii(json) {
   });
 }
 
-function answerTo(request) {
+function answerTo(request, say) {
   var answer;
   NUMBERS = request.numbers;
   try {
@@ -71,7 +75,7 @@ function answerTo(request) {
       answer = { kind: 'not-running' };
     }
     else if (request.pin && !holds(request.pin)) answer = { kind: 'stale' };
-    else answer = request.before ? witnessed(request) : carryOut(request);
+    else answer = request.writes ? write(request, say) : carryOut(request);
     answer.ok = answer.ok !== false && !answer.kind;
   } catch (error) {
     answer = failure(error, request);
@@ -85,29 +89,36 @@ function holds(pin) {
   return JSON.stringify(carryOut(pin[0]).value) === JSON.stringify(pin[1]);
 }
 
-// A write, with what is read before and after it. What it came to itself is answered whatever the
-// reads after it give; what they go by is an object of this exchange (see steps.py, Seen).
+// A write, with what is read before and after it. It is said in lines, of which each adds to the
+// answer: what was read before, as it is sent; what it came to itself, whatever the reads after it
+// give; those reads. So whoever ends this process knows what was done. What the reads after it go by
+// is an object of this exchange (see steps.py, Seen).
 var SEEN = null, MADE = null, LOOK_MS = 2000;
 
-function witnessed(request) {
-  var until = Date.now() + LOOK_MS, answer, keys = [null];
-  var before = request.before.map(function (one) { return look(one, until); });
+function write(request, say) {
+  var until = Date.now() + LOOK_MS, answer, after = [], keys = [null];
+  var before = request.before && request.before.map(function (one) { return look(one, until); });
   MADE = null;
+  say({ mark: request.mark, step: 'sent', before: before });
   try {
     answer = carryOut(request);
+    answer.ok = true;
   } catch (error) {
     answer = failure(error, request);
+    // Nothing more is asked of an app that does not answer.
     if (isFatal(error)) return answer;
   }
-  answer.before = before;
-  answer.after = [];
+  if (!before) return answer;
+  answer.mark = request.mark;
+  answer.step = 'answered';
+  say(answer);
   if (request.seen) keys = seenIn(before[0]);
   until = Date.now() + LOOK_MS;
   keys.forEach(function (key) {
     SEEN = key;
-    request.after.forEach(function (one) { answer.after.push(look(one, until)); });
+    request.after.forEach(function (one) { after.push(look(one, until)); });
   });
-  return answer;
+  return { ok: answer.ok, after: after };
 }
 
 function seenIn(first) {
