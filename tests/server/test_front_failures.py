@@ -136,3 +136,22 @@ def test_a_state_that_cannot_be_read_is_an_answer_not_silence(tmp_path: Path) ->
         assert "Traceback" not in served.log.read_text()
     finally:
         assert served.close() == 1
+
+
+@pytest.mark.process
+def test_simulated_apps_work_beside_one_whose_module_cannot_be_imported(
+    tools: Path, tmp_path: Path
+) -> None:
+    tools.joinpath("finder.py").write_text("def (")
+    options = ("--expose", "all", "--tools", str(tools), "--simulate")
+    served = Piped(tmp_path / "data", *options)
+    try:
+        served.open()
+        for tool, element in (("mail_count", "mailbox"), ("notes_count", "note")):
+            assert served.call(tool, element=element)["structuredContent"]["result"] > 0
+        refused = served.call("finder_count", element="window")
+        assert refused["isError"]
+        assert "finder.py cannot be imported" in str(refused)
+        assert "finder.py cannot be imported" in served.log.read_text()
+    finally:
+        assert served.close() == 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from iac_base.distribution import pip_install
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
+from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.locks import DEFAULT_TIMEOUT, WAITING, ExecutionLimits
 from iac_runtime.execution.process import Completed
@@ -113,7 +114,11 @@ _READ_LATER: Final = ("classes", "enums", "records", "tools")
 
 
 class _Later(Tables):
-    """The tables of an app whose module is imported when they are first looked at."""
+    """The tables of an app whose module is imported when they are first looked at.
+
+    They are empty where it cannot be imported: the other apps ask every app who it is, and a call
+    of its own tools says what is wrong with it.
+    """
 
     def __init__(self, row: AppRow, load: Callable[[AppRow], Tables]) -> None:
         vars(self).update(
@@ -122,7 +127,14 @@ class _Later(Tables):
 
     def __getattr__(self, name: str) -> Any:
         if name in _READ_LATER:
-            vars(self).update(vars(self._load()))
+            try:
+                loaded = self._load()
+            except SetupError as error:
+                from logging import getLogger
+
+                getLogger(f"{LOGGER}.simulator").warning("%s", error)
+                loaded = Tables(self.key, self.app, {}, {}, {}, {})
+            vars(self).update(vars(loaded))
             return vars(self)[name]
         raise AttributeError(name)
 
