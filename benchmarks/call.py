@@ -24,7 +24,6 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_tools import mail, notes
 
-OSASCRIPT: Final = str(Path(sys.executable).with_name("iac-osascript"))
 CALLS: Final = 300
 EXCHANGES: Final = 1000
 PROCESSES: Final = 20
