@@ -12,7 +12,7 @@ from scenario_helpers import Make, Run
 
 HELLO = '[[responses]]\npattern = { type = "exact", text = "hello" }\nresponse = "Hi."\n'
 OTHER = '[[responses]]\npattern = { type = "exact", text = "other" }\n'
-READ = '[[default_response.tool_calls]]\ntool = "Glob"\ninput = { pattern = "*" }\n'
+TODO = '[[default_response.tool_calls]]\ntool = "TodoWrite"\ninput.todos = []\n'
 SIMULATED = 'tool_execution.mode = "simulated"\n'
 
 
@@ -27,15 +27,19 @@ SIMULATED = 'tool_execution.mode = "simulated"\n'
             ":4: no prompt reached this turn",
         ),
         ("unchecked", HELLO.replace('response = "Hi."', ""), ":1: has neither a response nor"),
-        ("unchecked", SIMULATED + READ, ":2: Glob was called, but the step has no expectation"),
+        (
+            "unchecked",
+            SIMULATED + TODO,
+            ":2: TodoWrite was called, but the step has no expectation",
+        ),
         (
             "unjudged",
-            SIMULATED + HELLO + READ + "expect = { is_error = false }",
-            "the expectations of Glob were never judged",
+            SIMULATED + HELLO + TODO + "expect = { is_error = false }",
+            "the expectations of TodoWrite were never judged",
         ),
         (
             "error",
-            SIMULATED + READ.replace("Glob", "Bush") + 'expect = { contains = "Bush" }',
+            SIMULATED + TODO.replace("TodoWrite", "Bush") + 'expect = { contains = "Bush" }',
             ":2: Bush failed, and no expectation allows that: Bush is not simulated.",
         ),
     ],
