@@ -40,6 +40,9 @@ def read_one(reader: ElementReader, handle: Handle, want: Want, timeout: float) 
     return answer
 
 
+HELD: Final = "another program holds the keyboard, as a prompt for a password does"
+
+
 class Hands(Protocol):
     """Keys, pointer, clipboard and windows as the window system has them.
 
@@ -74,6 +77,12 @@ class Hands(Protocol):
 
     def check_modifiers(self) -> None:
         """Raise where a person holds a modifier key down."""
+
+    def check_grab(self, pid: int) -> None:
+        """Raise where another program than a process has grabbed the keyboard.
+
+        Keys go to whoever has, whatever window has the focus.
+        """
 
     def stroke(self, stroke: Stroke) -> None:
         """Press and release a combination."""

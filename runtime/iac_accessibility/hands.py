@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from iac_accessibility.apps import UiSession
@@ -16,6 +17,7 @@ from iac_accessibility.errors import UiError
 from iac_accessibility.keys import Stroke
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
+    ActionFailed,
     Frame,
     Handle,
     ScreenWindow,
@@ -25,11 +27,15 @@ from iac_accessibility.model import (
     UiNode,
     Want,
 )
+from iac_accessibility.paths import takes_typing
 from iac_base.errors import quoted
 
 STEP: Final = 0.02
 TAKE: Final = 1.5
 """Seconds that a window or an element may take until it has the keyboard."""
+
+SHOWN: Final = 1.5
+"""Seconds until what was typed or put in has to stand there."""
 
 STATE_SECONDS: Final = 0.5
 
@@ -71,12 +77,16 @@ class Proof:
         front = hands.front()
         if front is None or front.number != self.window or front.pid != self.app.pid:
             now = f"{quoted(front.title, 60)} has" if front else "no window has"
-            raise _lost(f"{now} the keyboard now, not {self.app.name}")
+            raise focus_lost(f"{now} the keyboard now, not {self.app.name}")
+        try:
+            hands.check_grab(self.app.pid)
+        except ActionFailed as fault:
+            raise focus_lost(str(fault)) from None
         hands.check_modifiers()
         if self.handle is None:
             return
         if not self.session.bridge.has_focus(self.handle, STATE_SECONDS):
-            raise _lost("another element now has the keyboard focus")
+            raise focus_lost("another element now has the keyboard focus")
 
     def moved(self) -> "Proof":
         """Return the proof after a key that goes from one part of a list to the next."""
@@ -95,7 +105,8 @@ class Proof:
 _MOVES: Final = frozenset(("up", "down", "left", "right", "home", "end", "page_up", "page_down"))
 
 
-def _lost(why: str) -> UiError:
+def focus_lost(why: str) -> UiError:
+    """Return the error of keys that would have gone elsewhere."""
     return UiError(
         "REFUSED",
         f"Nothing more was typed: {why}.",
@@ -204,26 +215,69 @@ def ask_until(proof: Proof, ask: Callable[[], None], seconds: float) -> None:
             if time.monotonic() > end:
                 raise
             if not asked:
-                ask()
+                # A fault is none of the act, which an element that ends may end with.
+                with suppress(UiFault):
+                    ask()
                 asked = True
             time.sleep(STEP)
         else:
             return
 
 
-def give_strokes(hands: Hands, proof: Proof, strokes: list[Stroke]) -> int:
-    """Press combinations one after the other; return how many were given before it had to end."""
+UNREAD: Final = (
+    "What was typed cannot be read back here. IAC checked only that no other program held the"
+    " keyboard."
+)
+
+
+def is_readable(node: UiNode) -> bool:
+    """Say whether what is typed into an element shows in its text."""
+    return takes_typing(node.role, node.states) and "secure" not in node.states
+
+
+def wait_for_change(read: Callable[[], object], before: object) -> None:
+    """Wait until what is read is another than before: until what was typed first is there.
+
+    Raises:
+        UiError: It stays as it is, so that keys go elsewhere.
+    """
+    end = time.monotonic() + SHOWN
+    while read() == before:
+        if time.monotonic() > end:
+            raise focus_lost("the first character does not show in the element")
+        time.sleep(STEP)
+
+
+def give_strokes(hands: Hands, proof: Proof, strokes: list[Stroke], *, read: bool = False) -> int:
+    """Press combinations one after the other; return how many were given before it had to end.
+
+    Args:
+        read: Whether the first character has to show before anything is given after it.
+    """
+    text = partial(proof.session.bridge.full_text, proof.handle, STATE_SECONDS)
     for number, stroke in enumerate(strokes):
+        first = read and stroke.is_character and number + 1 < len(strokes)
+        read = read and not first
+        before = text() if first else None
         try:
             proof()
         except UiError as error:
-            if number == 0:
-                raise
-            given = ", ".join(one.text for one in strokes[:number])
-            error.message = f"{given} was given; then {error.message[0].lower()}{error.message[1:]}"
-            raise
+            raise _after(error, strokes[:number]) from None
         hands.stroke(stroke)
+        if first and before is not None:
+            try:
+                wait_for_change(text, before)
+            except UiError as error:
+                raise _after(error, strokes[: number + 1]) from None
         time.sleep(STEP)
         if stroke.key in _MOVES and number + 1 < len(strokes):
             proof = proof.moved()
     return len(strokes)
+
+
+def _after(error: UiError, given: list[Stroke]) -> UiError:
+    """Return an error that says which combinations were given before it."""
+    if given:
+        names = ", ".join(one.text for one in given)
+        error.message = f"{names} was given; then {error.message[0].lower()}{error.message[1:]}"
+    return error

@@ -11,7 +11,15 @@ from iac_accessibility.bridge import read_one
 from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, app_words, check_enabled, element_words
 from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.hands import bring_window, give_strokes, hands_of, is_bare, screen_window
+from iac_accessibility.hands import (
+    UNREAD,
+    bring_window,
+    give_strokes,
+    hands_of,
+    is_bare,
+    is_readable,
+    screen_window,
+)
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.keys import Stroke, parse_stroke, stroke_does
 from iac_accessibility.levels import holds_secret, return_does
@@ -55,7 +63,10 @@ def press_keys(session: UiSession, call: UiCall) -> ElementChange:
             proof = bring(session, app, found.now(now), seconds)
         else:
             proof = bring_window(session, app, None, seconds)
-        return {"keys": give_strokes(hands, proof, strokes)}
+        read = again is None and is_readable(now)
+        given = give_strokes(hands, proof, strokes, read=read)
+        typed = any(one.is_character for one in strokes)
+        return {"keys": given, **({"notes": [UNREAD]} if typed and not read else {})}
 
     does = next(filter(None, (_does(one, found) for one in strokes)), "")
     place = (

@@ -57,6 +57,11 @@ class Stroke(NamedTuple):
         ]
         return "+".join((*held, self.key))
 
+    @property
+    def is_character(self) -> bool:
+        """Whether it types a character."""
+        return len(self.key) == 1 and not self.modifiers - {"shift"}
+
 
 def parse_stroke(text: str) -> Stroke:
     """Return the combination that a text names.

@@ -8,19 +8,23 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import Hands, read_one
 from iac_accessibility.errors import UiError
 from iac_accessibility.hands import (
+    SHOWN,
     STATE_SECONDS,
     STEP,
     TAKE,
+    UNREAD,
     Proof,
     ask_until,
     bring_window,
     hands_of,
+    wait_for_change,
 )
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.keys import parse_stroke
@@ -29,9 +33,6 @@ from iac_accessibility.model import ActionFailed, Handle, UiApp, UiFault, Want
 from iac_accessibility.paths import TEXT_ROLES
 from iac_accessibility.pointing import aim_at, click_at
 from iac_base.errors import quoted
-
-_SHOWN: Final = 1.5
-"""Seconds until a text that was put in has to stand there."""
 
 _HIDDEN: Final = "The text is hidden, so it was not read back."
 _DELETE: Final = parse_stroke("delete")
@@ -80,7 +81,9 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
         UiError: It did not stand there exactly, and was taken back (or not, which is said).
     """
     bridge, handle = session.bridge, given.found.node.handle
-    before = bridge.full_text(handle, seconds)
+    # What a terminal shows is not what was typed into it.
+    is_terminal = given.found.node.role == "terminal"
+    before = None if is_terminal else bridge.full_text(handle, seconds)
     end = time.monotonic() + seconds
     tried: list[str] = []
     if bridge.settable(handle, seconds).kind == "text":
@@ -106,19 +109,19 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
             tried.append(f"keys: a line break there is Return, which {does}")
             continue
         try:
-            _enter(hands, proof, session, handle, given.text, name, whole=given.whole)
+            _enter(hands, proof, given.text, name, before, whole=given.whole)
         except ActionFailed as fault:
             tried.append(f"{name}: {fault}")
             continue
         if before is None:
-            return {"method": name, "notes": [_HIDDEN]}
+            return {"method": name, "notes": [UNREAD]}
         if _stands(session, handle, given.wanted(before)):
             return {"method": name}
         tried.append(name)
         now = bridge.full_text(handle, seconds)
         if now != before:
             with suppress(ActionFailed):
-                _enter(hands, proof, session, handle, before, "paste", whole=True)
+                _enter(hands, proof, before, "paste", now, whole=True)
             if not _stands(session, handle, before):
                 break
         if time.monotonic() > end:
@@ -152,46 +155,53 @@ def put_number(
         return True
 
     bridge.set_value(handle, value, seconds)
-    if stands(time.monotonic() + _SHOWN) or "focusable" not in found.node.states:
+    if stands(time.monotonic() + SHOWN) or "focusable" not in found.node.states:
         return None
     proof = bring(session, app, found, seconds)
-    hands_of(session).write(f"{value:.15g}", proof)
-    stands(time.monotonic() + _SHOWN)
+    hands, text = hands_of(session), f"{value:.15g}"
+    held = read_one(reader, handle, Want.VALUE, seconds).value
+    hands.write(text[:1], proof)
+    if text[:1].isdigit() and held != float(text[:1]):
+        wait_for_change(lambda: read_one(reader, handle, Want.VALUE, seconds).value, held)
+    hands.write(text[1:], proof)
+    stands(time.monotonic() + SHOWN)
     return {"method": "keys"}
 
 
 def _enter(
-    hands: Hands,
-    proof: Proof,
-    session: UiSession,
-    handle: Handle,
-    text: str,
-    how: str,
-    *,
-    whole: bool,
+    hands: Hands, proof: Proof, text: str, how: str, before: str | None, *, whole: bool
 ) -> None:
-    """Paste or type, over what is there or behind it."""
+    """Paste or type, over what is there or behind it.
+
+    Of what is typed the first character has to show before the second is sent.
+    """
+    bridge, handle = proof.session.bridge, proof.handle
+    read = partial(bridge.full_text, handle, STATE_SECONDS)
     proof()
     if whole:
         done = False
         with suppress(UiFault):
-            done = session.bridge.select_all(handle, STATE_SECONDS)
+            done = bridge.select_all(handle, STATE_SECONDS)
         if not done:
-            hands.stroke(session.bridge.select_all_keys)
+            hands.stroke(bridge.select_all_keys)
     else:
-        hands.stroke(session.bridge.text_end_keys)
+        hands.stroke(bridge.text_end_keys)
     time.sleep(STEP)
     proof()
-    if not text:
-        hands.stroke(_DELETE)
-    elif how == "paste":
+    if how == "paste" and text:
         hands.paste(text)
-    else:
-        hands.write(text, proof)
+        return
+    if not text or (whole and before == text[:1]):
+        hands.stroke(_DELETE)
+        before = before and ""
+    hands.write(text[:1], proof)
+    if before is not None and text[1:]:
+        wait_for_change(read, before)
+    hands.write(text[1:], proof)
 
 
 def _stands(session: UiSession, handle: Handle, text: str) -> bool:
-    end = time.monotonic() + _SHOWN
+    end = time.monotonic() + SHOWN
     while True:
         now = session.bridge.full_text(handle, STATE_SECONDS)
         if now == text:

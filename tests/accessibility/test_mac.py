@@ -32,11 +32,17 @@ needs_wheels = pytest.mark.skipif(not VERSIONS, reason="no wheels of PyObjC (.ci
 NOTHING = ui_pyobjc.Framework({}, {}, frozenset())
 REVIEWED = {
     # Classes come from the Objective-C runtime; their selectors answer with objects or numbers.
-    "AppKit": {"NSWorkspace", "NSRunningApplication", "NSPasteboard", "NSPasteboardItem"},
+    "AppKit": {
+        "NSWorkspace",
+        "NSRunningApplication",
+        "NSPasteboard",
+        "NSPasteboardItem",
+        "NSBundle",
+    },
     # Written in C inside PyObjC, and in the metadata since 13.0 only.
     "HIServices": {"AXValueCreate", "AXValueGetValue"},
     # PyObjC's own module, not a framework.
-    "objc": {"autorelease_pool", "callbackFor"},
+    "objc": {"autorelease_pool", "callbackFor", "loadBundleFunctions"},
 }
 SELECTORS = {
     *("sharedWorkspace", "runningApplications", "URLForApplicationWithBundleIdentifier_"),
@@ -45,6 +51,7 @@ SELECTORS = {
     *("timeIntervalSince1970", "activateWithOptions_", "bundleURL", "path"),
     *("generalPasteboard", "pasteboardItems", "types", "dataForType_", "clearContents"),
     *("setString_forType_", "changeCount", "setData_forType_", "writeObjects_", "alloc", "init"),
+    "bundleWithIdentifier_",
 }
 
 
@@ -314,6 +321,21 @@ def test_keys_are_typed_in_pieces_into_a_focused_field(mac: ui_mac.Mac, user: Us
     assert "".join(mac.typed) == text
     assert len(mac.typed) == 2
     stack.wait_until(lambda: user("find_element", value=text)["result_count"], "the text")
+
+
+@needs_wheels
+@pytest.mark.process
+def test_keys_are_not_given_while_another_process_has_secure_input(
+    mac: ui_mac.Mac, user: User
+) -> None:
+    field = user.path(title="Name", role="text_field")
+    mac.holder = os.getpid()
+    facts = user.fails("press_keys", element=field, keys=["a"])
+    assert facts["reason"] == "focus_lost"
+    assert "another program holds the keyboard" in facts["message"]
+    # A password field of the app itself has it as well.
+    mac.holder = user.app.pid
+    assert user("press_keys", element=field, keys=["a"])["keys"] == 1
 
 
 @needs_wheels

@@ -92,6 +92,7 @@ class Mac:
         self.timeouts: dict[Element, float] = {}
         self.typed: list[str] = []
         self.watches: dict[Any, Any] = {}
+        self.holder = 0
 
     def activated(self, _pid: int) -> None:
         """The window manager of the desktop decides."""

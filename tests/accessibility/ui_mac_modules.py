@@ -91,6 +91,9 @@ def installed(mac: Any) -> Iterator[None]:
     objc = types.ModuleType("objc")
     objc.autorelease_pool = _pool  # type: ignore[attr-defined]
     objc.callbackFor = lambda _function: lambda callback: callback  # type: ignore[attr-defined]
+    objc.loadBundleFunctions = lambda _bundle, found, names: found.update(  # type: ignore[attr-defined]
+        {name: lambda: bool(mac.holder) for name, _ in names}
+    )
     sys.modules["objc"] = objc
     ours = [name for name in sys.modules if name.startswith("iac_accessibility.macos")]
     kept = {name: sys.modules.pop(name) for name in ours}
@@ -128,6 +131,8 @@ def _module(name: str, mac: Any) -> types.ModuleType:
     elif name == "Quartz":
         for key in ("OwnerPID", "Number", "Layer", "Name", "Bounds"):
             setattr(module, f"kCGWindow{key}", f"kCGWindow{key}")
+        session = "kCGSSessionSecureInputPID"
+        module.CGSessionCopyCurrentDictionary = lambda: {session: mac.holder}  # type: ignore[attr-defined]
     elif name == "AppKit":
         _appkit(module, mac)
     return module
@@ -153,6 +158,7 @@ def _appkit(module: Any, mac: Any) -> None:
             "file:///Applications/Safari.app" if name == "com.apple.Safari" else None
         ),
     )
+    module.NSBundle = types.SimpleNamespace(bundleWithIdentifier_=lambda name: name)
     module.NSWorkspace = types.SimpleNamespace(sharedWorkspace=lambda: workspace)
     module.NSRunningApplication = types.SimpleNamespace(
         runningApplicationWithProcessIdentifier_=by_pid

@@ -19,47 +19,27 @@ from Xlib.ext import res, xtest
 from Xlib.protocol import event
 
 from iac_accessibility.atspi.clipboard import Clipboard
+from iac_accessibility.atspi.grabs import Grabs
+from iac_accessibility.atspi.keysyms import KEYSYMS, keysym_of
+from iac_accessibility.bridge import HELD
 from iac_accessibility.keys import Stroke
 from iac_accessibility.model import ActionFailed, Frame, ScreenWindow, Silent, cleaned
 
-_KEYSYMS: Final = {
-    **dict(zip(("backspace", "tab"), (0xFF08, 0xFF09), strict=True)),
-    "return": 0xFF0D,
-    "escape": 0xFF1B,
-    "delete": 0xFFFF,
-    "space": 0x20,
-    "menu": 0xFF67,
-    "home": 0xFF50,
-    "left": 0xFF51,
-    "up": 0xFF52,
-    "right": 0xFF53,
-    "down": 0xFF54,
-    "page_up": 0xFF55,
-    "page_down": 0xFF56,
-    "end": 0xFF57,
-    "insert": 0xFF63,
-    **{f"f{number}": 0xFFBD + number for number in range(1, 21)},
-}
 _HELD: Final = {"shift": 0xFFE1, "control": 0xFFE3, "option": 0xFFE9, "command": 0xFFEB}
 _BUTTONS: Final = {"left": 1, "middle": 2, "right": 3}
 _GROUPS: Final = 0x6000
 """Bits of the modifier state that say which layout of several is in force (XKB)."""
 
-_SPECIAL: Final = {"\n": 0xFF0D, "\t": 0xFF09}
 _PACE: Final = 0.004
 _MAPPED: Final = 0.15
 """Seconds between strokes, and after keys were lent, so that clients have read the mapping."""
 
+_GRABBED: Final = 0.3
+"""Seconds that the keyboard may be held for a moment."""
+
+_MENUS: Final = ("MENU", "POPUP_MENU", "DROPDOWN_MENU", "COMBO")
 _DIALOG: Final = "_NET_WM_WINDOW_TYPE_DIALOG"
-
-
 _PASTE: Final = Stroke(frozenset(("control",)), "v")
-
-
-def keysym_of(char: str) -> int:
-    """Return the keysym of a character."""
-    code = ord(char)
-    return _SPECIAL.get(char) or (code if code <= 0xFF else 0x1000000 + code)
 
 
 class XDisplay:
@@ -83,6 +63,7 @@ class XDisplay:
             raise Silent("this X server has no XTEST, so keys cannot be sent")
         self._root = self._display.screen().root
         self._lock = threading.RLock()
+        self._grabs = Grabs(self._display)
         self._name = self._display.get_display_name()
         self._clipboard: Clipboard | None = None
 
@@ -252,9 +233,35 @@ class XDisplay:
         if state & (X.ShiftMask | X.ControlMask | X.Mod1Mask | X.Mod4Mask):
             raise ActionFailed("a modifier key is held down on the keyboard")
 
+    def check_grab(self, pid: int) -> None:
+        """Raise where a program holds the keyboard; a menu of the process itself may.
+
+        What is held for a moment (by a window manager, for its own keys) is waited for.
+        """
+        with self._lock:
+            end = time.monotonic() + _GRABBED
+            while self._grabs.holds("keyboard"):
+                # A menu takes the pointer too, a prompt for a password the keyboard alone.
+                if self._grabs.holds("pointer") and self._has_menu(pid):
+                    return
+                if time.monotonic() > end:
+                    raise ActionFailed(HELD)
+                time.sleep(_PACE)
+
+    def _has_menu(self, pid: int) -> bool:
+        """Say whether a menu of a process is open."""
+        menus = {self._display.intern_atom(f"_NET_WM_WINDOW_TYPE_{kind}") for kind in _MENUS}
+        tree = self._tree(self._root)
+        return any(
+            menus & set(self._property(one, "_NET_WM_WINDOW_TYPE") or ())
+            and self._viewable(one)
+            and self._pid(one) == pid
+            for one in (tree.children if tree else ())
+        )
+
     def stroke(self, stroke: Stroke) -> None:
         """Press and release a combination."""
-        symbol = _KEYSYMS.get(stroke.key) or keysym_of(stroke.key)
+        symbol = KEYSYMS.get(stroke.key) or keysym_of(stroke.key)
         with self._lock, self._lent([symbol]) as keys:
             code, shifted = keys[symbol]
             held = [

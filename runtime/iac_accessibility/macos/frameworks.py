@@ -100,3 +100,15 @@ def _is_error(value: Any) -> bool:
         isinstance(value, HIServices.AXValueRef)
         and HIServices.AXValueGetType(value) == HIServices.kAXValueTypeAXError
     )
+
+
+def secure_input_enabled() -> bool:
+    """Say whether a process has the keyboard to itself, as password fields do.
+
+    Source: CarbonEventsCore.h, IsSecureEventInputEnabled; Technical Note TN2150. PyObjC has no
+    wrapper of that framework.
+    """
+    found: dict[str, Any] = {}
+    bundle = AppKit.NSBundle.bundleWithIdentifier_("com.apple.HIToolbox")
+    objc.loadBundleFunctions(bundle, found, [("IsSecureEventInputEnabled", b"Z")])
+    return bool(found["IsSecureEventInputEnabled"]())

@@ -12,9 +12,18 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from iac_accessibility.bridge import HELD
 from iac_accessibility.keys import Stroke
 from iac_accessibility.macos import workspace
-from iac_accessibility.macos.frameworks import AppKit, Quartz, attribute, pooled, raised, timed
+from iac_accessibility.macos.frameworks import (
+    AppKit,
+    Quartz,
+    attribute,
+    pooled,
+    raised,
+    secure_input_enabled,
+    timed,
+)
 from iac_accessibility.macos.frameworks import HIServices as Ax
 from iac_accessibility.model import ActionFailed, Frame, Gone, ScreenWindow, UiFault, cleaned
 
@@ -71,6 +80,9 @@ _EVENTS: Final = {
     ("middle", False): Quartz.kCGEventOtherMouseUp,
 }
 _BUTTONS: Final = {"left": 0, "right": 1, "middle": 2}
+_HOLDER: Final = "kCGSSessionSecureInputPID"
+"""Key of the session for the process that enabled secure event input; not among the constants."""
+
 _KEYS: Final = 128
 _CHUNK: Final = 20
 _SECONDS: Final = 1.0
@@ -152,6 +164,15 @@ class MacHands:
         state = Quartz.CGEventSourceFlagsState(Quartz.kCGEventSourceStateHIDSystemState)
         if any(state & flag for flag in _FLAGS.values()):
             raise ActionFailed("a modifier key is held down on the keyboard")
+
+    @pooled
+    def check_grab(self, pid: int) -> None:
+        """Raise where a process but this one has the keyboard to itself (secure event input)."""
+        if not secure_input_enabled():
+            return
+        session = Quartz.CGSessionCopyCurrentDictionary() or {}
+        if session.get(_HOLDER) != pid:
+            raise ActionFailed(HELD)
 
     @pooled
     def stroke(self, stroke: Stroke) -> None:
