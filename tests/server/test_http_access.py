@@ -1,6 +1,5 @@
 """Over HTTP: what a stranger, a page in a browser, another client and a revoked one get."""
 
-import json
 import socket
 import stat
 import time
@@ -18,7 +17,7 @@ from mcp.server.lowlevel import Server
 from over_http import Wire, call_of, events, over_http
 
 from iac_base.errors import SetupError
-from iac_mcp.http import clients, serve
+from iac_mcp.http import clients, connections, serve
 from iac_mcp.http.guard import HttpLimits, SessionEvents
 
 LARGE = 20_000_000
@@ -185,35 +184,30 @@ def test_what_one_client_takes_is_bounded(token: str) -> None:
 
 
 def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "_HELLO", 0.2)
-    monkeypatch.setattr(serve, "_STALLED", 0.2)
+    monkeypatch.setattr(connections, "_HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "_STALLED_SECONDS", 0.2)
     with over_http(echo(), limits=HttpLimits(body=0.3)) as settings:
         address = ("127.0.0.1", settings.port)
-        head = (
-            f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{settings.port}\r\nAccept: */*\r\n"
-            f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
-        ).encode()
-        with socket.create_connection(address, 5) as silent:
-            silent.settimeout(5)
-            assert silent.recv(10) == b""
+        host = f"Host: 127.0.0.1:{settings.port}\r\n"
+        head = f"POST /mcp HTTP/1.1\r\n{host}Content-Length: 90\r\n\r\n{{".encode()
         with socket.create_connection(address, 5) as dripping:
             dripping.settimeout(5)
-            dripping.sendall(head + b"Content-Length: 1000\r\n\r\n{")
-            assert dripping.recv(10) in (b"", b"HTTP/1.1 5")
-        mine = Wire(settings.url, token).open()
-        session = f"Mcp-Session-Id: {mine.session}\r\n".encode()
-        body = json.dumps(call_of("large")).encode()
-        with socket.socket() as deaf:
-            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            deaf.settimeout(5)
-            deaf.connect(address)
-            deaf.sendall(head + session + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            time.sleep(0.8)
-            heard = 0
-            with suppress(ConnectionError):
-                while part := deaf.recv(1_000_000):
-                    heard += len(part)
-            assert 0 < heard < LARGE
+            dripping.sendall(head)
+            assert dripping.recv(1_000).startswith(b"HTTP/1.1 401")
+
+            def is_closed() -> bool:
+                with suppress(ConnectionError):
+                    dripping.sendall(b" ")
+                    return False
+                return True
+
+            assert until(is_closed)
+        # A client whose body was under way hears the answer, and keeps its connection.
+        with socket.create_connection(address, 5) as quick:
+            quick.settimeout(5)
+            for _ in range(2):
+                quick.sendall(head + b" " * 89)
+                assert quick.recv(1_000).startswith(b"HTTP/1.1 401")
         assert Wire(settings.url, token).open().call("still here")
 
 

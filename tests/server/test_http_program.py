@@ -1,10 +1,15 @@
 """`iac-mcp serve --http`: under some load and over a restart, as a program, in its log."""
 
 import asyncio
+import logging
+import resource
 import signal
+import socket
 import stat
+import sys
+import time
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +19,7 @@ from real_clients import backing_of
 
 from iac_base.logs import LOGGER, begin
 from iac_mcp.http.clients import add
+from iac_mcp.http.connections import quiet_full_table
 from iac_runtime.audit.reading import verified
 from iac_runtime.serve.front import identity
 
@@ -52,9 +58,48 @@ def test_the_program_serves_until_it_is_ended(
     assert (tmp_path / "data" / "said").read_text() == f"iac-mcp: serving at {server.url}\n"
 
 
-def test_the_log_begins_anew_and_stays_private(tmp_path: Path) -> None:
-    import logging
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform != "linux", reason="sets the limit of another process")
+def test_connections_of_one_address_leave_room_for_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+    server = LoadServer(tmp_path / "data", "--simulate")
+    token = add("studio", "SAFE")
+    server.start()
+    assert server.process is not None
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (256, 256))
+    with ExitStack() as stack:
+        client = Wire(server.url, token).open()
+        for _ in range(400):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 5))
+        time.sleep(1)
+        answer = client.call("list_apps")
+        assert answer["isError"] is False, answer
+        client.http.close()
+    assert server.end(signal.SIGTERM) == 0
+    said = (tmp_path / "data" / "said").read_text().splitlines()
+    assert "Connections of 127.0.0.1 are closed" in said[1]
+    assert len(said) <= 3, "one line a minute for each trouble"
 
+
+def test_a_full_table_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("asyncio")
+    log.addFilter(quiet_full_table)
+    try:
+        for _ in range(1_000):
+            log.error("socket.accept() out of system resource\nsocket: <socket>")
+        log.error("something else")
+    finally:
+        log.removeFilter(quiet_full_table)
+    told = [row.getMessage() for row in caplog.records]
+    assert told == [
+        "Nobody can connect: the process has no file descriptor left.",
+        "something else",
+    ]
+
+
+def test_the_log_begins_anew_and_stays_private(tmp_path: Path) -> None:
     begin(file=tmp_path / "log", most=500)
     for number in range(40):
         logging.getLogger(f"{LOGGER}.test").warning("line %d\x1b[31m", number)

@@ -31,11 +31,11 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from iac_base.errors import SetupError, quoted
 from iac_base.logs import LOGGER, begin
 from iac_mcp.http.clients import SCOPES, LocalTokens, clients
+from iac_mcp.http.connections import GuardedConnection, allow_descriptors, quiet_full_table
 from iac_mcp.http.guard import Admission, Entrance, HttpLimits, HttpSessions
 from iac_mcp.http.oauth import Issuer, open_verifier
 from iac_runtime.policy.file import load_policy
@@ -56,12 +56,6 @@ LARGEST: Final = 1_000_000
 _LOG: Final = 10_000_000
 _LOOK: Final = 1.0
 """Seconds between two looks at which tokens are good."""
-
-_HELLO: Final = 10.0
-"""Seconds until a connection has sent the head of a request."""
-
-_STALLED: Final = 60.0
-"""Seconds that a reader has to make room for what is written to it."""
 
 _LAST: Final = 3
 """Seconds for what is under way when the server ends."""
@@ -106,6 +100,8 @@ def start(raw: Mapping[str, Any]) -> int:
         logger.setLevel(logging.WARNING)
     # A stream that ends with its token, or with the server, is no error.
     logging.getLogger("uvicorn.error").addFilter(lambda row: "without completing" not in row.msg)
+    logging.getLogger("asyncio").addFilter(quiet_full_table)
+    allow_descriptors()
     policy = Path(raw["policy"]) if raw.get("policy") else None
     said = dict(load_policy(policy).http)
     with ExitStack() as stack:
@@ -294,40 +290,11 @@ async def _look(admission: Admission, holds: Callable[[AccessToken], bool]) -> N
             logging.getLogger(f"{LOGGER}.http").exception("a session could not be ended")
 
 
-class Impatient(H11Protocol):
-    """A connection that must send the head of a request soon, and read what it asked for.
-
-    What nobody reads would be held in memory for good.
-    """
-
-    _stalled: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
-        super().connection_made(transport)
-        self.loop.call_later(_HELLO, self._give_up)
-
-    def pause_writing(self) -> None:
-        """Begin to wait for a reader whose answers pile up."""
-        super().pause_writing()
-        self._stalled = self.loop.call_later(_STALLED, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """Go on: it has read."""
-        super().resume_writing()
-        if self._stalled is not None:
-            self._stalled.cancel()
-
-    def _give_up(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
-            self.transport.close()
-
-
 def http_config(app: ASGIApp, settings: HttpSettings) -> uvicorn.Config:
     """Return how uvicorn serves the application."""
     return uvicorn.Config(
         app,
-        http=Impatient,
+        http=GuardedConnection,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -339,4 +306,6 @@ def http_config(app: ASGIApp, settings: HttpSettings) -> uvicorn.Config:
         ssl_certfile=settings.cert or None,
         ssl_keyfile=settings.key or None,
         timeout_graceful_shutdown=_LAST,
+        # So many are accepted before the first of them can be refused.
+        backlog=32,
     )
