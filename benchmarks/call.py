@@ -50,9 +50,12 @@ READ: Final = Event(APP, "application", "running", "", writes=False)
 
 def main() -> None:
     """Print medians, in one run."""
-    gate()
-    executor()
-    outcomes()
+    with tempfile.TemporaryDirectory() as folder:
+        # Every call is recorded, and these not among the user's own.
+        os.environ["IAC_DATA"] = folder
+        gate()
+        executor()
+        outcomes()
 
 
 def gate() -> None:

@@ -1423,6 +1423,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import calendar_objects
     from .calendar_objects import *
+
+    __all__ += calendar_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -1959,6 +1959,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import finder_objects
     from .finder_objects import *
+
+    __all__ += finder_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -1234,6 +1234,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import google_chrome_objects
     from .google_chrome_objects import *
+
+    __all__ += google_chrome_objects.__all__
 else:
     __getattr__ = objects(__name__)

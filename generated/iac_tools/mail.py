@@ -2246,6 +2246,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import mail_objects
     from .mail_objects import *
+
+    __all__ += mail_objects.__all__
 else:
     __getattr__ = objects(__name__)

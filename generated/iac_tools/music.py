@@ -1936,6 +1936,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import music_objects
     from .music_objects import *
+
+    __all__ += music_objects.__all__
 else:
     __getattr__ = objects(__name__)

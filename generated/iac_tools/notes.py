@@ -1194,6 +1194,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import notes_objects
     from .notes_objects import *
+
+    __all__ += notes_objects.__all__
 else:
     __getattr__ = objects(__name__)

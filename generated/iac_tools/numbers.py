@@ -1577,6 +1577,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import numbers_objects
     from .numbers_objects import *
+
+    __all__ += numbers_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -1210,6 +1210,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import reminders_objects
     from .reminders_objects import *
+
+    __all__ += reminders_objects.__all__
 else:
     __getattr__ = objects(__name__)

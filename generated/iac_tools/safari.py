@@ -1175,6 +1175,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import safari_objects
     from .safari_objects import *
+
+    __all__ += safari_objects.__all__
 else:
     __getattr__ = objects(__name__)

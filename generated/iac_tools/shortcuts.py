@@ -913,6 +913,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import shortcuts_objects
     from .shortcuts_objects import *
+
+    __all__ += shortcuts_objects.__all__
 else:
     __getattr__ = objects(__name__)

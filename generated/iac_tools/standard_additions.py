@@ -2479,6 +2479,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import standard_additions_objects
     from .standard_additions_objects import *
+
+    __all__ += standard_additions_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -2428,6 +2428,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import system_events_objects
     from .system_events_objects import *
+
+    __all__ += system_events_objects.__all__
 else:
     __getattr__ = objects(__name__)

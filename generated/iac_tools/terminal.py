@@ -1016,6 +1016,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import terminal_objects
     from .terminal_objects import *
+
+    __all__ += terminal_objects.__all__
 else:
     __getattr__ = objects(__name__)

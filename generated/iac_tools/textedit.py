@@ -1021,6 +1021,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import textedit_objects
     from .textedit_objects import *
+
+    __all__ += textedit_objects.__all__
 else:
     __getattr__ = objects(__name__)

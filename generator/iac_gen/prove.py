@@ -50,7 +50,8 @@ _OBJECT_CALLS: Final = frozenset(
 _OBJECT_NODES: Final = (*_NODES, ast.ClassDef, ast.If, ast.Pass)
 _OBJECT_STATEMENTS: Final = (ast.AnnAssign, ast.Assign, ast.ClassDef, ast.ImportFrom, ast.If)
 _DOOR: Final = re.compile(
-    r"if TYPE_CHECKING:\n    from \.[a-z][a-z0-9_]*_objects import \*\n"
+    r"if TYPE_CHECKING:\n    from \. import ([a-z][a-z0-9_]*_objects)\n"
+    r"    from \.\1 import \*\n    __all__ \+= \1\.__all__\n"
     r"else:\n    __getattr__ = objects\(__name__\)"
 )
 _TOOL_NAME: Final = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_TOOL_NAME - 1}}}")

@@ -177,7 +177,7 @@ def _session(
     launch: Collection[str],
     world: "Simulation | None" = None,
 ) -> Session:
-    """Return a session under the user's policy; every call of a real app is audited."""
+    """Return a session under the user's policy; every call is audited, of simulated apps too."""
     from iac_runtime.execution.executor import Executor
     from iac_runtime.gate.gate import Gate
     from iac_runtime.gate.opening import HOME, open_audit
@@ -194,7 +194,7 @@ def _session(
         limit=None,
         launch=launch,
         permissions=open_permissions(home=home, identify=identify),
-        audit=None if world else open_audit,
+        audit=open_audit,
     )
     return Session(gate, world)
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import iac_runtime
 from iac_base.errors import CallRefusedError, SetupError, ToolError, nearest
-from iac_base.files import data_folder
+from iac_base.files import data_folder, open_state
+from iac_runtime.audit.reading import Query, find
 from iac_runtime.gate.results import clean, structured
 from iac_runtime.gate.stored import cap
 from iac_runtime.language.plain import RefText
@@ -36,6 +37,23 @@ def test_a_generated_function_is_called_like_any_other(output: Path, state_file:
         assert state_file.exists()
     state = json.loads(state_file.read_text(encoding="utf-8"))
     assert state["diary"]["journals"][1]["entries"][0]["name"] == "Milk"
+
+
+def test_calls_of_simulated_apps_are_recorded_as_such(output: Path) -> None:
+    diary = load_module(output, "diary")
+    with iac_runtime.connect(simulate=True, tools=output):
+        diary.make_entry("Milk", body="2 l", journal="journals[1]")
+    with (
+        iac_runtime.connect(simulate=True, tools=output, allow="SAFE"),
+        pytest.raises(CallRefusedError),
+    ):
+        diary.make("entry")
+    made, refused = find(open_state(), Query(), 10)
+    assert (made.tool, made.result) == ("diary_make_entry", "done")
+    assert (refused.tool, refused.result) == ("diary_make", "UNANSWERED")
+    assert made.simulated
+    assert refused.simulated
+    assert find(open_state(), Query(simulated=False), 10) == []
 
 
 def test_connecting_can_allow_less(output: Path) -> None:

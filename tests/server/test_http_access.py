@@ -1,5 +1,6 @@
 """Over HTTP: what a stranger, a page in a browser, another client and a revoked one get."""
 
+import json
 import socket
 import stat
 import time
@@ -188,12 +189,53 @@ def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(connections, "_STALLED_SECONDS", 0.2)
     with over_http(echo(), limits=HttpLimits(body=0.3)) as settings:
         address = ("127.0.0.1", settings.port)
+        head = (
+            f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{settings.port}\r\nAccept: */*\r\n"
+            f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+        ).encode()
+        with socket.create_connection(address, 5) as silent:
+            silent.settimeout(5)
+            assert silent.recv(10) == b""
+        with socket.create_connection(address, 5) as dripping:
+            dripping.settimeout(5)
+            dripping.sendall(head + b"Content-Length: 1000\r\n\r\n{")
+            assert dripping.recv(10) in (b"", b"HTTP/1.1 5")
+        mine = Wire(settings.url, token).open()
+        session = f"Mcp-Session-Id: {mine.session}\r\n".encode()
+        body = json.dumps(call_of("large")).encode()
+        with socket.socket() as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.settimeout(5)
+            deaf.connect(address)
+            deaf.sendall(head + session + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            time.sleep(0.8)
+            heard = 0
+            with suppress(ConnectionError):
+                while part := deaf.recv(1_000_000):
+                    heard += len(part)
+            assert 0 < heard < LARGE
+        assert Wire(settings.url, token).open().call("still here")
+
+
+def test_an_early_answer_ends_a_connection_whose_body_drips(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_REST_SECONDS", 0.3)
+
+    def heard(connection: socket.socket) -> bytes:
+        got = b""
+        while b"required" not in got:
+            got += connection.recv(1_000)
+        return got
+
+    with over_http(echo()) as settings:
+        address = ("127.0.0.1", settings.port)
         host = f"Host: 127.0.0.1:{settings.port}\r\n"
         head = f"POST /mcp HTTP/1.1\r\n{host}Content-Length: 90\r\n\r\n{{".encode()
         with socket.create_connection(address, 5) as dripping:
             dripping.settimeout(5)
             dripping.sendall(head)
-            assert dripping.recv(1_000).startswith(b"HTTP/1.1 401")
+            assert heard(dripping).startswith(b"HTTP/1.1 401")
 
             def is_closed() -> bool:
                 with suppress(ConnectionError):
@@ -207,7 +249,7 @@ def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> 
             quick.settimeout(5)
             for _ in range(2):
                 quick.sendall(head + b" " * 89)
-                assert quick.recv(1_000).startswith(b"HTTP/1.1 401")
+                assert heard(quick).startswith(b"HTTP/1.1 401")
         assert Wire(settings.url, token).open().call("still here")
 
 

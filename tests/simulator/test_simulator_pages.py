@@ -44,7 +44,8 @@ class Pages:
 
 
 @pytest.fixture
-def pages(tmp_path: Path) -> Iterator[Pages]:
+def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pages]:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
     with iac_runtime.connect(simulate=True) as session:
         yield Pages(session, tmp_path / "state.json")
 

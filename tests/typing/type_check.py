@@ -1,5 +1,8 @@
 """The samples under `right` and `wrong` through mypy and pyright: what a user's editor would say.
 
+A user has the wheel, in which a name counts as there only where its module exports it, so the
+checkers look at an environment in which the wheel is installed.
+
     python tests/typing/type_check.py            compare with what is expected, fail if it differs
     python tests/typing/type_check.py --write    rewrite what differs and fail if anything did
 
@@ -8,13 +11,17 @@ each: `line: rule: message`. Only the first line of a message counts, and long q
 so that a rebuilt module or another release of a checker changes little.
 """
 
+import atexit
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import venv
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -72,9 +79,23 @@ def findings(checker: str, files: Sequence[Path]) -> list[Finding]:
     return sorted(found)
 
 
+@cache
+def _installed() -> str:
+    """Return the interpreter of an environment that holds the wheel of this tree, and no more."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    venv.create(folder, symlinks=True)
+    alone = ("--no-deps", "--no-build-isolation", "--ignore-installed")
+    done = _run("pip", "install", "--quiet", *alone, "--no-compile", "--prefix", folder, ".")
+    if done.returncode:
+        raise CheckerError(done.stdout + done.stderr)
+    return str(Path(folder, "bin", "python"))
+
+
 def _mypy(files: Sequence[Path]) -> Iterator[Finding]:
     options = ("--strict", "--python-version", "3.11", "--no-error-summary", "--no-color-output")
-    done = _run("mypy", "--config-file=", *options, *map(str, files))
+    where = ("--config-file=", "--python-executable", _installed())
+    done = _run("mypy", *where, *options, *map(str, files))
     for line in done.stdout.splitlines():
         found = _MYPY_LINE.match(line)
         if found is not None:
@@ -85,18 +106,17 @@ def _mypy(files: Sequence[Path]) -> Iterator[Finding]:
 
 
 def _pyright(files: Sequence[Path]) -> Iterator[Finding]:
-    sources = [str(HERE.parents[1] / source) for source in ("runtime", "generated")]
     with tempfile.TemporaryDirectory() as folder:
         settings = {
             # Pyright takes relative paths only.
             "include": [os.path.relpath(file, Path(folder).resolve()) for file in files],
-            "extraPaths": sources,
             "typeCheckingMode": "strict",
             "pythonVersion": "3.11",
         }
         project = Path(folder, "pyrightconfig.json")
         project.write_text(json.dumps(settings), encoding="utf-8")
-        done = _run("pyright", "--outputjson", "--project", str(project))
+        where = ("--project", str(project), "--pythonpath", _installed())
+        done = _run("pyright", "--outputjson", *where)
     try:
         rows = json.loads(done.stdout)["generalDiagnostics"]
     except (ValueError, KeyError) as error:

@@ -257,6 +257,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import sketchbook_objects
     from .sketchbook_objects import *
+
+    __all__ += sketchbook_objects.__all__
 else:
     __getattr__ = objects(__name__)

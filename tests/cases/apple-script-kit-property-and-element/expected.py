@@ -259,6 +259,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import puppet_stage_objects
     from .puppet_stage_objects import *
+
+    __all__ += puppet_stage_objects.__all__
 else:
     __getattr__ = objects(__name__)

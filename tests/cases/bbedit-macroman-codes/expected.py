@@ -161,6 +161,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import pilcrow_objects
     from .pilcrow_objects import *
+
+    __all__ += pilcrow_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -72,6 +72,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import card_index_objects
     from .card_index_objects import *
+
+    __all__ += card_index_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -575,6 +575,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import sundial_objects
     from .sundial_objects import *
+
+    __all__ += sundial_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -77,6 +77,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import doorstop_objects
     from .doorstop_objects import *
+
+    __all__ += doorstop_objects.__all__
 else:
     __getattr__ = objects(__name__)

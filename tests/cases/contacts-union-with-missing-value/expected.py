@@ -157,6 +157,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import guest_book_objects
     from .guest_book_objects import *
+
+    __all__ += guest_book_objects.__all__
 else:
     __getattr__ = objects(__name__)

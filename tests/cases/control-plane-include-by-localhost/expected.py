@@ -641,6 +641,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import lighthouse_objects
     from .lighthouse_objects import *
+
+    __all__ += lighthouse_objects.__all__
 else:
     __getattr__ = objects(__name__)

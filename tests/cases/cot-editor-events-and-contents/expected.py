@@ -284,6 +284,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import chalkboard_objects
     from .chalkboard_objects import *
+
+    __all__ += chalkboard_objects.__all__
 else:
     __getattr__ = objects(__name__)

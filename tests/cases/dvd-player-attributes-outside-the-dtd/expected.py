@@ -279,6 +279,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import kaleidoscope_objects
     from .kaleidoscope_objects import *
+
+    __all__ += kaleidoscope_objects.__all__
 else:
     __getattr__ = objects(__name__)

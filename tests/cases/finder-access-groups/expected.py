@@ -113,6 +113,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import turnstile_objects
     from .turnstile_objects import *
+
+    __all__ += turnstile_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -289,6 +289,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import rummage_objects
     from .rummage_objects import *
+
+    __all__ += rummage_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -638,6 +638,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import doorbell_objects
     from .doorbell_objects import *
+
+    __all__ += doorbell_objects.__all__
 else:
     __getattr__ = objects(__name__)

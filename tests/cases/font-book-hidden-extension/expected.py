@@ -277,6 +277,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import typecase_objects
     from .typecase_objects import *
+
+    __all__ += typecase_objects.__all__
 else:
     __getattr__ = objects(__name__)

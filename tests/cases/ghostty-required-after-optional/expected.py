@@ -279,6 +279,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import teleprinter_objects
     from .teleprinter_objects import *
+
+    __all__ += teleprinter_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -153,6 +153,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import foghorn_objects
     from .foghorn_objects import *
+
+    __all__ += foghorn_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -311,6 +311,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import stencil_objects
     from .stencil_objects import *
+
+    __all__ += stencil_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -320,6 +320,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import easel_objects
     from .easel_objects import *
+
+    __all__ += easel_objects.__all__
 else:
     __getattr__ = objects(__name__)

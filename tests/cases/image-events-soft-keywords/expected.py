@@ -72,6 +72,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import prism_objects
     from .prism_objects import *
+
+    __all__ += prism_objects.__all__
 else:
     __getattr__ = objects(__name__)

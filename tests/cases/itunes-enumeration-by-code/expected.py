@@ -285,6 +285,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import jukebox_objects
     from .jukebox_objects import *
+
+    __all__ += jukebox_objects.__all__
 else:
     __getattr__ = objects(__name__)

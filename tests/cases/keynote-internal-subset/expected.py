@@ -160,6 +160,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import slides_objects
     from .slides_objects import *
+
+    __all__ += slides_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -69,6 +69,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import magic_lantern_objects
     from .magic_lantern_objects import *
+
+    __all__ += magic_lantern_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -219,6 +219,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import slide_rule_objects
     from .slide_rule_objects import *
+
+    __all__ += slide_rule_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -247,6 +247,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import switchboard_objects
     from .switchboard_objects import *
+
+    __all__ += switchboard_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -543,6 +543,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import postbox_objects
     from .postbox_objects import *
+
+    __all__ += postbox_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -257,6 +257,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import letterbox_objects
     from .letterbox_objects import *
+
+    __all__ += letterbox_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -52,6 +52,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import egg_timer_objects
     from .egg_timer_objects import *
+
+    __all__ += egg_timer_objects.__all__
 else:
     __getattr__ = objects(__name__)

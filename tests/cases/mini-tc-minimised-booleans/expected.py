@@ -65,6 +65,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import signal_box_objects
     from .signal_box_objects import *
+
+    __all__ += signal_box_objects.__all__
 else:
     __getattr__ = objects(__name__)

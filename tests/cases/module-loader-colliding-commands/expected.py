@@ -88,6 +88,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import attic_objects
     from .attic_objects import *
+
+    __all__ += attic_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -217,6 +217,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import pigeon_post_objects
     from .pigeon_post_objects import *
+
+    __all__ += pigeon_post_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -642,6 +642,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import diary_objects
     from .diary_objects import *
+
+    __all__ += diary_objects.__all__
 else:
     __getattr__ = objects(__name__)

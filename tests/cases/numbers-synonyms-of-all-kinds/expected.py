@@ -292,6 +292,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import abacus_objects
     from .abacus_objects import *
+
+    __all__ += abacus_objects.__all__
 else:
     __getattr__ = objects(__name__)

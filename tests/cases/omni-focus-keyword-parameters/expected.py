@@ -347,6 +347,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import errands_objects
     from .errands_objects import *
+
+    __all__ += errands_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -69,6 +69,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import gramophone_objects
     from .gramophone_objects import *
+
+    __all__ += gramophone_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -52,6 +52,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import trapdoor_objects
     from .trapdoor_objects import *
+
+    __all__ += trapdoor_objects.__all__
 else:
     __getattr__ = objects(__name__)

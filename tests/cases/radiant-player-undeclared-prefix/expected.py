@@ -636,6 +636,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import phonebox_objects
     from .phonebox_objects import *
+
+    __all__ += phonebox_objects.__all__
 else:
     __getattr__ = objects(__name__)

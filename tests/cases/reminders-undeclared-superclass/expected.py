@@ -254,6 +254,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import knots_objects
     from .knots_objects import *
+
+    __all__ += knots_objects.__all__
 else:
     __getattr__ = objects(__name__)

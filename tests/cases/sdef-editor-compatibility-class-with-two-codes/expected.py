@@ -163,6 +163,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import old_atlas_objects
     from .old_atlas_objects import *
+
+    __all__ += old_atlas_objects.__all__
 else:
     __getattr__ = objects(__name__)

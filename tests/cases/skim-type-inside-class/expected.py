@@ -248,6 +248,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import margin_objects
     from .margin_objects import *
+
+    __all__ += margin_objects.__all__
 else:
     __getattr__ = objects(__name__)

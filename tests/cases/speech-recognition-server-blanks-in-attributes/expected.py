@@ -69,6 +69,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import parrot_objects
     from .parrot_objects import *
+
+    __all__ += parrot_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -107,6 +107,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import ledger_objects
     from .ledger_objects import *
+
+    __all__ += ledger_objects.__all__
 else:
     __getattr__ = objects(__name__)

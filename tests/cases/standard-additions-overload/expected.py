@@ -117,6 +117,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import compass_objects
     from .compass_objects import *
+
+    __all__ += compass_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -84,6 +84,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import blotter_objects
     from .blotter_objects import *
+
+    __all__ += blotter_objects.__all__
 else:
     __getattr__ = objects(__name__)

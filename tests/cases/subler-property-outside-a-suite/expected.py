@@ -90,6 +90,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import subtitler_objects
     from .subtitler_objects import *
+
+    __all__ += subtitler_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -94,6 +94,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import nest_objects
     from .nest_objects import *
+
+    __all__ += nest_objects.__all__
 else:
     __getattr__ = objects(__name__)

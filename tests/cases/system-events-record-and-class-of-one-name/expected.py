@@ -301,6 +301,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import caretaker_objects
     from .caretaker_objects import *
+
+    __all__ += caretaker_objects.__all__
 else:
     __getattr__ = objects(__name__)

@@ -288,6 +288,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import typewriter_objects
     from .typewriter_objects import *
+
+    __all__ += typewriter_objects.__all__
 else:
     __getattr__ = objects(__name__)

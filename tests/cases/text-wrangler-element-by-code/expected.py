@@ -255,6 +255,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import inkwell_objects
     from .inkwell_objects import *
+
+    __all__ += inkwell_objects.__all__
 else:
     __getattr__ = objects(__name__)

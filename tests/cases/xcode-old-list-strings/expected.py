@@ -186,6 +186,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
 }
 
 if TYPE_CHECKING:
+    from . import workbench_objects
     from .workbench_objects import *
+
+    __all__ += workbench_objects.__all__
 else:
     __getattr__ = objects(__name__)
