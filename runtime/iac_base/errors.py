@@ -178,9 +178,14 @@ class SharedNameError(InvalidParameterError):
 
 
 class UnknownToolError(ToolError):
-    """No tool has this name."""
+    """No tool has this name.
+
+    Attributes:
+        name: The name.
+    """
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+        self.name = name
         names = ", ".join(near)
         suggestion = f"Nearest: {names}." if names else "list_apps shows the apps that have tools."
         super().__init__("UNKNOWN_TOOL", f"There is no tool {quoted(name)}.", suggestion)

@@ -8,10 +8,10 @@ import pytest
 from diary_gate import gate_of
 from diary_world import WORLD
 
-from iac_base.errors import ToolError
+from iac_base.errors import NextCall, ToolError
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.gate.plans import Asks, Call, Done, Refused
 from iac_runtime.gate.results import structured
 from iac_runtime.gate.undoing import open_history
 from iac_runtime.outcomes import history as keeping
@@ -132,6 +132,21 @@ def test_a_person_is_asked_with_what_will_be_restored(catalogue: Catalogue) -> N
     assert body(diary) == "Snow"
     assert isinstance(diary.call(asked._replace(token=asks.token, verdict="once")), Done)
     assert body(diary) == "Rain"
+
+
+def test_the_next_call_after_an_undo_is_never_what_it_would_set(catalogue: Catalogue) -> None:
+    diary = gate(catalogue, allow="SAFE")
+    person = Requester(vouched="DANGEROUS")
+    set_to = {"target": MONDAY, "properties": {"body": "Snow"}}
+    assert isinstance(diary.call(Call("diary_set", set_to, person)), Done)
+    unanswered = diary.call(Call("undo_call", {"call": 1}, Requester("Claude")))
+    assert isinstance(unanswered, Refused)
+    assert (unanswered.tool, unanswered.next) == ("undo_call", NextCall("undo_call", {"call": 1}))
+    set_to = {"target": MONDAY, "properties": {"body": "Hail"}}
+    assert isinstance(diary.call(Call("diary_set", set_to, person, confirm=False)), Done)
+    with pytest.raises(ToolError, match="something has changed since") as caught:
+        diary.call(Call("undo_call", {"call": 1}, person))
+    assert caught.value.next == NextCall("diary_get", {"target": MONDAY})
 
 
 def test_undoing_to_a_restore_point_stops_at_the_first_that_no_longer_fits(

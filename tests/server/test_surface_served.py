@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 from real_clients import ERAS, ask, ask_tools, backing_of, facts_of, program
+from test_elicitation import Person
 
-from iac_base.errors import SetupError
+from iac_base.errors import NextCall, SetupError
 from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.policy.question import ONCE
 from iac_runtime.search import tokens
+from iac_runtime.serve.calling import by_door
 from iac_runtime.serve.front import CAPABILITIES, identity, notifications
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Listings
@@ -75,8 +78,58 @@ def test_the_wrong_door_names_the_right_one(
         assert refused.is_error
         assert refused.structured_content is None
         assert right in facts["suggestion"]
+        wanted = {"name": name, "arguments": arguments}
+        assert facts["next"] == {"tool": right, "arguments": wanted}
 
     ask_tools(tools, question, era)
+
+
+PROGRAM = 'for note in notes.list("note"):\n    notes.delete(note["ref"])'
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "right"),
+    [
+        ("undo_call", {"call": 1}, "dangerous_tool"),
+        ("undo_call", {"last": 2}, "dangerous_tool"),
+        ("run_plan", {"program": PROGRAM}, "dangerous_tool"),
+        ("notes_make_note", {"name": "Milk", "raw": True, "confirm": False}, "write_tool"),
+    ],
+)
+def test_the_next_call_is_the_one_that_came_by_another_door(
+    tools: Path, name: str, given: dict[str, Any], right: str
+) -> None:
+    """What a call stands for (an undo, a plan, a recipe) is not what is to be called."""
+
+    async def question(client: Client) -> None:
+        for new in ("Milk", "Eggs"):
+            made = {"name": "notes_make_note", "arguments": {"name": new}}
+            assert not (await client.call_tool("write_tool", made)).is_error
+        for door in ("read_tool", "write_tool")[: 2 if right == "dangerous_tool" else 1]:
+            facts = facts_of(await client.call_tool(door, {"name": name, "arguments": given}))
+            wanted = {"tool": right, "arguments": {"name": name, "arguments": given}}
+            assert facts["next"] == wanted, facts
+
+    backing = backing_of(tools)
+    ask(backing.server(identity(), 54.0), question, elicitation_callback=Person("accept", ONCE))
+    backing.close()
+
+
+def test_a_tool_that_is_not_listed_is_named_with_its_door() -> None:
+    start, apps = NextCall("app_launch", {"app": "Notes"}), NextCall("list_apps")
+    wanted = NextCall("write_tool", {"name": "app_launch", "arguments": {"app": "Notes"}})
+    assert by_door(start, "read_tool", "notes_list") == wanted
+    assert by_door(start, "notes_list", "notes_list") == start
+    assert by_door(apps, "read_tool", "notes_list") == apps
+
+
+def test_the_next_call_of_several_is_all_of_them(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        given = {"name": "notes_delete", "calls": [{"target": "notes[0]"}, {"target": "notes[1]"}]}
+        facts = facts_of(await client.call_tool("write_tool", given))
+        assert facts["next"] == {"tool": "dangerous_tool", "arguments": given}
+
+    ask_tools(tools, question)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -150,9 +203,15 @@ def test_a_listing_loads_no_toolset(tools: Path) -> None:
 @pytest.mark.parametrize("door", [None, "read_tool", "write_tool", "dangerous_tool"])
 def test_an_unknown_name_gives_the_nearest(tools: Path, era: str, door: str | None) -> None:
     async def question(client: Client) -> None:
-        call = ("notes_lst", {}) if door is None else (door, {"name": "notes_lst"})
+        if door is not None:
+            # The tool that was called is there: it answers.
+            failed = await client.call_tool(door, {"name": "notes_lst"})
+            facts = facts_of(failed)
+            assert (failed.is_error, facts["type"]) == (True, "UNKNOWN_TOOL")
+            assert "Nearest: notes_list" in facts["suggestion"]
+            return
         with pytest.raises(MCPError, match="Nearest: notes_list") as caught:
-            await client.call_tool(*call)
+            await client.call_tool("notes_lst", {})
         assert caught.value.code == -32602
 
     ask_tools(tools, question, era)

@@ -164,7 +164,7 @@ class Gate:
             return done(plan, ToolResult(None), decision)
         final = decision.action == "deny" and not decision.requires_prompt
         if not (final or at_most(decision.level, call.most)):
-            return other_door(plan, decision, listed=not self.read_only)
+            return other_door(call, plan, decision, listed=not self.read_only)
         # What a question shows, and what its answer is held to.
         looks = call.verdict != "decline" if call.token else decision.action == "ask"
         if plan.look and looks:
@@ -177,6 +177,7 @@ class Gate:
             try:
                 return self._carry_out(plan, decision, call.token, stages, cancel)
             except ToolError as error:
+                mend_sent(error, call, plan)
                 if error.type != "STALE" or not (plan.look and facts.pin):
                     raise
                 # It changed between the look and the event.
@@ -192,7 +193,7 @@ class Gate:
             return Asks(asks.question, asks.token, asks.way, decision.level)
         result = "refused" if asks.error == "REFUSED" else asks.error
         self._outcome(self._intent(plan, asks), result)
-        return refused(plan, asks)
+        return refused(call, plan, asks)
 
     def plan(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
@@ -327,7 +328,6 @@ class Gate:
             result, error = "cancelled" if cancel.cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.facts.app[1]
-            mend_sent(failure, plan)
             self.permissions.taint.add(failure.original)
             raise
         finally:

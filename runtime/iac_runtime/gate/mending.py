@@ -20,7 +20,7 @@ from iac_base.errors import (
     quoted,
 )
 from iac_base.text import text_literal
-from iac_runtime.gate.plans import Plan
+from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Among, Beside, ById, ByIndex, ByName, Step
@@ -60,30 +60,35 @@ def mend(error: ToolError, given: Mapping[str, Any], tool: Tool, plan: Callable[
         error.mend(lambda: _corrected(error, given, tool, plan) or _look(tool, given))
 
 
-def mend_sent(error: ToolError, plan: Plan) -> None:
+def mend_sent(error: ToolError, call: Call, plan: Plan) -> None:
     """Give the error of a call that was sent its next call, by what kind of failure it is."""
     if not plan.parts:
-        error.mend(lambda: _after(error, plan))
+        error.mend(lambda: _after(error, call, plan))
 
 
-def _after(error: ToolError, plan: Plan) -> NextCall | None:
-    tool, given = plan.tool, again(plan).arguments
+def _after(error: ToolError, call: Call, plan: Plan) -> NextCall | None:
     if error.type == "APP_NOT_RUNNING" and plan.facts.app[1]:
         return NextCall("app_launch", {"app": plan.facts.app[1]})
     if error.type == "APP_NOT_FOUND":
         return NextCall("list_apps")
-    if error.type == "TIMEOUT" and "limit" in tool.input.get("properties", ()):
-        return NextCall(tool.name, {**given, "limit": _FEWER})
-    if error.type in ("BUSY", "LIST_CHANGED", "STALE") or error.retryable:
-        return again(plan)
-    return _look(tool, given) if error.type in _LOOKS or error.type == "TIMEOUT" else None
+    if error.type == "TIMEOUT" and "limit" in plan.tool.input.get("properties", ()):
+        return NextCall(call.tool, {**call.arguments, "limit": _FEWER})
+    # A call that takes another back is planned as one of the app's own tools.
+    mine = call.tool == plan.tool.name
+    if (
+        error.retryable
+        or error.type in ("BUSY", "LIST_CHANGED")
+        or (error.type == "STALE" and mine)
+    ):
+        return again(call)
+    if error.type in _LOOKS or error.type in ("STALE", "TIMEOUT"):
+        return _look(plan.tool, call.arguments if mine else plan.facts.arguments)
+    return None
 
 
-def again(plan: Plan) -> NextCall:
-    """Return the same call."""
-    operation = plan.tool.operation
-    bound = operation is not None and bool(operation.spec.bind)
-    return NextCall(plan.tool.name, plan.facts.given if bound else plan.facts.arguments)
+def again(call: Call) -> NextCall | None:
+    """Return the same call; None for several in one, which only a door takes."""
+    return None if call.calls else NextCall(call.tool, call.arguments)
 
 
 def _corrected(

@@ -308,36 +308,35 @@ def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
     )
 
 
-def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
+def other_door(call: Call, plan: Plan, decision: Decision, *, listed: bool) -> Refused:
     """Return the refusal of a call that came by a tool for lower levels.
 
     Where no tool for higher ones is `listed`, what may run is called by its own name.
     """
     way = f"Call {DOORS[decision.level]} instead, with the same name and arguments."
-    given = plan.facts.given or plan.facts.arguments
-    call = NextCall(plan.tool.name, given)
+    then = again(call)
     if listed:
-        named = given if plan.parts else {"arguments": given}
-        call = NextCall(DOORS[decision.level], {"name": plan.tool.name, **named})
+        given = {"calls": [*call.calls]} if call.calls else {"arguments": call.arguments}
+        then = NextCall(DOORS[decision.level], {"name": call.tool, **given})
     return Refused(
-        plan.tool.name,
+        call.tool,
         plan.facts.app[1],
         decision.level,
         " ".join((f"This call is {decision.level}.", *decision.reasons)),
-        way if listed else f"Call the tool {plan.tool.name} directly, with the same arguments.",
+        way if listed else f"Call the tool {call.tool} directly, with the same arguments.",
         plan.facts.line,
         source="the tool that was used",
-        next=call,
+        next=then,
     )
 
 
-def refused(plan: Plan, decision: Decision) -> Refused:
+def refused(call: Call, plan: Plan, decision: Decision) -> Refused:
     """Return a refusal, for the model that called and for the person who can read it too."""
     so = "may not run" if decision.error == "REFUSED" else "was not run"
     reason = " ".join((f"This call is {decision.level} and {so}.", *decision.reasons))
     said = f"{reason} {decision.suggestion}".replace("The user can", "You can")
     return Refused(
-        plan.tool.name,
+        call.tool,
         plan.facts.app[1],
         decision.level,
         reason,
@@ -346,5 +345,5 @@ def refused(plan: Plan, decision: Decision) -> Refused:
         decision.source,
         decision.error,
         decision.person or said,
-        again(plan) if decision.error != "REFUSED" and not plan.parts else None,
+        again(call) if decision.error != "REFUSED" else None,
     )

@@ -143,13 +143,7 @@ def image_content(image: ToolImage) -> dict[str, str]:
 
 
 def failure_result(error: Exception) -> Result:
-    """Return the result for an exception of a call.
-
-    Raises:
-        ProtocolError: No tool has the name, which is an error of the protocol.
-    """
-    if isinstance(error, UnknownToolError):
-        raise ProtocolError(INVALID_PARAMS, str(clean(str(error)))) from None
+    """Return the result for an exception of a call."""
     if isinstance(error, ToolError):
         return _error_result(error.facts())
     if isinstance(error, IacError):
@@ -188,10 +182,13 @@ def through_door(call: Call) -> Call:
 
 def by_door(call: NextCall | None, used: str, name: str) -> NextCall | None:
     """Return a next call as a client makes it that came by the door `used` to the tool `name`."""
-    if call is None or used not in MOST or call.tool in (*OWN_TOOLS, *META_TOOLS):
+    if call is None or used not in MOST or call.tool in META_TOOLS:
+        return call
+    own = OWN_TOOLS.get(call.tool)
+    if own is not None and own.always:
         return call
     # What shows how things stand only reads.
-    door = used if call.tool == name else DOORS["SAFE"]
+    door = used if call.tool == name else DOORS[own.level if own else "SAFE"]
     return NextCall(door, {"name": call.tool, "arguments": call.arguments})
 
 
@@ -250,6 +247,8 @@ class CallMethod:
             deadline.allow(call.arguments.get("timeout"))
             return self._through_gate(call, peer, params, deadline, cancel)
         except ToolError as error:
+            if isinstance(error, UnknownToolError) and error.name == params["name"]:
+                raise ProtocolError(INVALID_PARAMS, str(clean(str(error)))) from None
             lost = error.next is not None and error.next.tool == FIND and not self._finds
             error.next = None if lost else by_door(error.next, params["name"], call.tool)
             return failure_result(deadline.meaning(error))
