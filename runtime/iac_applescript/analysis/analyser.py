@@ -10,7 +10,16 @@ from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start, text_at
+from iac_applescript.analysis.budget import OverBudgetError, within_budget
+from iac_applescript.analysis.findings import (
+    Findings,
+    Reason,
+    Scan,
+    ScanFault,
+    ScriptToken,
+    Start,
+    text_at,
+)
 from iac_applescript.analysis.javascript_flow import ScriptFlow
 from iac_applescript.analysis.javascript_rules import AppRules
 from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_javascript
@@ -117,18 +126,30 @@ class Analyser:
         """Return what a script may do; never raises for any text."""
         findings = Findings(script)
         additions = self.vocabulary(ADDITIONS)
-        if language == "javascript":
-            says = "is JavaScript, which decides names at run time"
-            findings.add("MODIFY", "language", says, "", 0)
-            tree, faults = parse(script)
-            rules = AppRules(findings, self.find, additions)
-            ScriptFlow(tree, findings, rules).read()
-            rules.finish()
-            findings.processes += processes_in(tree)
-        else:
-            scan = scan_applescript(script)
-            faults = list(scan.faults)
-            read_applescript(scan, findings, self.find, additions)
+        faults: Sequence[ScanFault] = ()
+        try:
+            with within_budget():
+                if language == "javascript":
+                    says = "is JavaScript, which decides names at run time"
+                    findings.add("MODIFY", "language", says, "", 0)
+                    tree, faults = parse(script)
+                    rules = AppRules(findings, self.find, additions)
+                    ScriptFlow(tree, findings, rules).read()
+                    rules.finish()
+                    findings.processes += processes_in(tree)
+                else:
+                    scan = scan_applescript(script)
+                    faults = scan.faults
+                    read_applescript(scan, findings, self.find, additions)
+        except (OverBudgetError, RecursionError):
+            says = "takes more steps to judge than IAC follows; split it into shorter scripts"
+            findings.add("DANGEROUS", "nesting", says, "", 0)
+            spelled = {
+                token.folded.removesuffix(".app") for token in scanned(script, language).tokens
+            }
+            for app in self.catalogue.apps.values():
+                if spelled & {app.name.casefold(), app.id.casefold()}:
+                    findings.targets[app.id] = None
         for fault in faults:
             findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
         told = {effect.app for effect in findings.effects}

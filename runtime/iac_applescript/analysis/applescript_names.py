@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from iac_applescript.analysis.applescript_units import Unit
+from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.findings import ScriptToken, brackets_of
 
 _AFTER_ERROR: Final = frozenset(("number", "from", "to", "partial", "result", "error", "on", "the"))
@@ -107,6 +108,7 @@ def own_name(token: ScriptToken) -> str:
 
 def _declare(token: ScriptToken, value: tuple[ScriptToken, ...], found: OwnDeclarations) -> None:
     if name := own_name(token):
+        spend(len(value) // 16)
         found.variables.setdefault(name, []).append(value)
 
 
@@ -153,6 +155,7 @@ Part = TypeVar("Part", ScriptToken, Unit)
 
 def split(units: Sequence[Part], sign: str) -> list[Sequence[Part]]:
     """Return what a sign parts, outside brackets."""
+    spend(len(units) // 16)
     found: list[Sequence[Part]] = []
     start = depth = 0
     for place, unit in enumerate(units):
@@ -188,11 +191,13 @@ def _assignments(line: Sequence[ScriptToken], found: OwnDeclarations) -> None:
         if rest and own_name(rest[0]) == "my":
             rest = rest[1:]
         if token.folded in ("set", "copy"):
+            spend(len(rest) // 16)
             into = [own_name(t) for t in rest]
+            item = next((at for at, word in enumerate(into) if word in _ITEMS), len(into))
             found.grown.update(
                 holder
                 for at, holder in enumerate(into)
-                if at > 1 and into[at - 1] in ("of", "in") and _ITEMS & {*into[:at]}
+                if at > max(item, 1) and into[at - 1] in ("of", "in")
             )
         if token.folded == "set" and len(rest) > 1:
             _set(rest, found)

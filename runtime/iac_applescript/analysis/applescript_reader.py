@@ -24,14 +24,15 @@ from iac_applescript.analysis.applescript_shapes import (
     lasts,
     looks_into,
     misused,
+    not_understood,
     on_screen,
     operations,
     outside,
     proves_running,
     text_after,
-    word_at,
 )
 from iac_applescript.analysis.applescript_units import Unit, WordScope, units_of
+from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.command_rules import SPECIAL
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.statement_effects import effects_of, seen_by
@@ -52,7 +53,6 @@ _AFTER_APPLICATION: Final = frozenset(
 _BEFORE_NO_NAME: Final = frozenset(("class", "current", "every", "first", "frontmost"))
 _NAMES: Final = frozenset(("application", "app", "id", "named", "the"))
 _DEEPEST: Final = 64
-_USED: Final = frozenset(("", "scripting additions", "applescript", "applescript version"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ class _Reader:
     def _target(self, tokens: Sequence[ScriptToken], place: int) -> _Target | None:
         if place and tokens[place - 1].folded in _BEFORE_NO_NAME:
             return None
-        rest = tokens[place + 1 :]
+        rest = tokens[place + 1 : place + 4]
         if rest and rest[0].folded in ("id", "named") and rest[0].kind == "word":
             rest = rest[1:]
         if not rest:
@@ -274,6 +274,7 @@ class _Reader:
         return self.sights[key]
 
     def _judge(self, tokens: Sequence[ScriptToken], named: Sequence[Vocabulary]) -> None:
+        spend(3)
         block = self.blocks[-1]
         unique = {app.key: app for app in (*named, *block.apps)}
         apps = tuple(unique.values())
@@ -297,13 +298,16 @@ class _Reader:
             here.add(words[1])
 
     def _own_names(self, units: Sequence[Unit], set_here: set[str] | None) -> None:
+        values = (self.declared.variables.get(unit.word, ()) for unit in units)
+        spend(sum(map(len, values)) // 8)
         told = self.blocks[-1].told
         found = misused(units, self.declared, self.verbs, told=told, set_here=set_here)
         for unit, says in found:
             self.add("DANGEROUS", "unknown", says, unit.word, unit.start)
 
     def _weigh(self, units: Sequence[Unit], scene: Scene) -> None:
-        self._unknown(units)
+        for row in not_understood(units, self.declared.handlers):
+            self.add("DANGEROUS", *row)
         for place, unit in enumerate(units):
             if unit.kind == "command":
                 self._command(unit, units[place + 1 :], scene)
@@ -317,36 +321,13 @@ class _Reader:
                 self.add("MODIFY", "private", says, unit.word, unit.start)
         self._tools(units, scene)
 
-    def _unknown(self, units: Sequence[Unit]) -> None:
-        values = ("variable", "text", "number")
-        for place, unit in enumerate(units):
-            before = units[place - 1] if place else None
-            if unit.kind == "unknown":
-                self.add("DANGEROUS", "unknown", "was not understood", unit.word, unit.start)
-            elif unit.word == "current application" and word_at(units, place + 1) == "'s":
-                says = "reaches Objective-C, which can do anything"
-                self.add("DANGEROUS", "phrase", says, unit.word, unit.start)
-            elif unit.kind == "text" and before is not None and before.word in ("script", "class"):
-                says = "names code that is not in this script"
-                self.add("DANGEROUS", "phrase", says, f"{before.word} {unit.word}", unit.start)
-            elif unit.word == "use" and word_at(units, place + 1) not in _USED:
-                says = "uses something whose terms IAC does not know"
-                self.add("DANGEROUS", "phrase", says, unit.word, unit.start)
-            elif before is not None and before.kind in values and unit.kind in values:
-                self.add("DANGEROUS", "unknown", "was not understood", unit.word, unit.start)
-            elif (
-                unit.word == "("
-                and before is not None
-                and before.kind == "variable"
-                and before.word not in self.declared.handlers
-            ):
-                self.add("DANGEROUS", "unknown", "calls an unknown handler", unit.word, unit.start)
-
     def _command(self, unit: Unit, rest: Sequence[Unit], scene: Scene) -> None:
         rows = [entry for _, entry in unit.entries if entry.use == "command"]
         base: Level = highest([entry.level for entry in rows] or [language.COMMANDS[unit.word]])
         for entry in rows:
             self.findings.tools[entry.tool] = None
+        # Each rule goes through what is given.
+        spend(len(rest))
         until = next((i for i, u in enumerate(rest) if u.word == "else"), len(rest))
         rest = about = rest[:until]
         if unit.word == "set":

@@ -14,6 +14,7 @@ from typing import Final
 from iac_applescript.analysis import words as language
 from iac_applescript.analysis.applescript_names import OwnDeclarations
 from iac_applescript.analysis.applescript_units import Unit
+from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, JUDGED, PHRASES
@@ -31,6 +32,7 @@ _QUIET_COMMANDS: Final = frozenset(("set", "copy"))
 _TOLD: Final = frozenset(("it", "its", "result"))
 """Keywords that stand for the app that is told, or may."""
 
+_USED: Final = frozenset(("", "scripting additions", "applescript", "applescript version"))
 _IT_RUNS: Final = (["it", "is", "running"], ["running"], ["its", "running"])
 
 
@@ -245,6 +247,32 @@ def misused(
                 yield unit, "is a name of the script, but is used on something else"
 
 
+def not_understood(
+    units: Sequence[Unit], handlers: Container[str]
+) -> Iterator[tuple[str, str, str, int]]:
+    """Yield what of a statement makes any script dangerous: the rule, why, the words, the place."""
+    values = ("variable", "text", "number")
+    for place, unit in enumerate(units):
+        before = units[place - 1] if place else None
+        after = word_at(units, place + 1)
+        if unit.kind == "unknown":
+            yield "unknown", "was not understood", unit.word, unit.start
+        elif unit.word == "current application" and after == "'s":
+            says = "reaches Objective-C, which can do anything"
+            yield "phrase", says, unit.word, unit.start
+        elif unit.word == "use" and after not in _USED:
+            yield "phrase", "uses something whose terms IAC does not know", unit.word, unit.start
+        elif before is None:
+            continue
+        elif unit.kind == "text" and before.word in ("script", "class"):
+            says = "names code that is not in this script"
+            yield "phrase", says, f"{before.word} {unit.word}", unit.start
+        elif before.kind in values and unit.kind in values:
+            yield "unknown", "was not understood", unit.word, unit.start
+        elif unit.word == "(" and before.kind == "variable" and before.word not in handlers:
+            yield "unknown", "calls an unknown handler", unit.word, unit.start
+
+
 def is_script(name: str, names: OwnDeclarations) -> bool:
     """Say whether a name stands for a script object of this script."""
     values = names.variables.get(name, [])
@@ -290,6 +318,7 @@ def _holders(units: Sequence[Unit], place: int, end: int, *, possessive: bool) -
         (i for i, u in enumerate(units[end:], end) if u.kind == "sign" and u.word != "("),
         len(units),
     )
+    spend((until - end) // 16)
     found: list[Unit] = []
     for unit in units[end:until]:
         if unit.kind == "keyword" and unit.word not in (*_LINKS, "first", "last", "the", "its"):

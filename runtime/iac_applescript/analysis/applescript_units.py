@@ -9,15 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis import words as language
+from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.findings import MAX_SCRIPT, Scan, ScanFault, ScriptToken, hidden_in
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary, longest_of
 
 _PLAIN: Final = re.compile(
-    r"[ \t\ufeff]*(?:(?P<word>[^\W\d]\w*)"
+    r"[ \t\ufeff]*+(?:(?P<word>[^\W\d]\w*)"
     r"|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?))"
 )
 """A word or a number, with the blanks before it: most of a script."""
 
+_BLANKS: Final = re.compile(r"[ \t\ufeff]+")
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _PIPES: Final = re.compile(r"\|((?:[^|\\\r\n]|\\.)*)\|")
 _CHEVRON: Final = re.compile(r"«[^»\r\n]*»?|»")
@@ -61,8 +63,8 @@ def scan_applescript(script: str) -> Scan:
 
 def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
     char = script[at]
-    if char in " \t\ufeff":
-        return at + 1
+    if found := _BLANKS.match(script, at):
+        return found.end()
     if char in "\r\n" and (found := _LINE_END.match(script, at)):
         tokens.append(ScriptToken("end", "", at))
         return found.end()
@@ -169,6 +171,7 @@ class WordScope(NamedTuple):
 
 def units_of(tokens: Sequence[ScriptToken], sight: WordScope) -> list[Unit]:
     """Return the units of a statement's tokens; every token is in one."""
+    spend(len(tokens))
     units: list[Unit] = []
     at = 0
     while at < len(tokens):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+from iac_applescript.analysis.budget import spend
 from iac_runtime.policy.effects import Effect
 from iac_runtime.tool import Level, highest
 
@@ -93,6 +94,7 @@ class Brackets(NamedTuple):
 
 def brackets_of(signs: Sequence[str]) -> Brackets:
     """Return the brackets among signs; what is no sign is an empty text."""
+    spend(len(signs) // 16)
     within: list[int] = []
     depth: list[int] = []
     closing: dict[int, int] = {}

@@ -5,6 +5,7 @@ A function that nothing is seen to call may be given anything.
 
 from collections.abc import Sequence
 
+from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.javascript_scopes import INERT, NEVER, Function, Scopes, joined
 from iac_applescript.analysis.javascript_tree import Node
 from iac_applescript.analysis.javascript_values import (
@@ -36,6 +37,7 @@ class Calls(Scopes):
 
     def put(self, holder: Value, name: str | None, value: Value, node: Node) -> None:
         """Set a member; without a name any of them."""
+        spend(len(holder) // 2)
         if name in NEVER or any(
             atom[0] in ("odd", "js", "fn") and atom[-1] != "Progress" for atom in holder
         ):
@@ -81,6 +83,7 @@ class Calls(Scopes):
                 "member", HARMFUL_MEMBERS.get(name, "reaches what all values share"), name, node
             )
             return ANYTHING
+        spend(len(holder) // 4)
         found: Value = NOTHING
         own = False
         for atom in holder:
@@ -88,6 +91,7 @@ class Calls(Scopes):
             if kind == "site":
                 site = self.sites[atom[1]]  # type: ignore[index]
                 site.read = True
+                spend(len(found) // 64)
                 hidden = site.keyed or name not in CONTAINER_CALLS
                 held = site.fields.get(name, NOTHING) | (site.any if hidden else NOTHING)
                 if held:
@@ -211,6 +215,7 @@ class Calls(Scopes):
 
     def call(self, callee: Value, args: Args, node: Node) -> Value:
         """Return what calling a value gives."""
+        spend(len(callee))
         found: Value = NOTHING
         for atom in callee:
             kind = atom[0]

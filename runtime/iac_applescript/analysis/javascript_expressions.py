@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from iac_applescript.analysis.budget import DEEPEST, OverBudgetError, spend
 from iac_applescript.analysis.javascript_calls import Calls
 from iac_applescript.analysis.javascript_scopes import Scope, joined
 from iac_applescript.analysis.javascript_tree import Node, unescaped
@@ -39,12 +40,19 @@ class Expressions(Calls):
 
     def value(self, node: Node, scope: Scope) -> Value:
         """Return what an expression may be."""
+        spend(1)
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise OverBudgetError
         method: Callable[[Node, Scope], Value] | None = getattr(self, "_v_" + node.type, None)
-        if method is not None:
-            return method(node, scope)
         if node.type in _UNREADABLE:
             self.add("unknown", "is a kind of expression that IAC does not follow", node.type, node)
-        return self._children(node, self.scopes.get(id(node), scope))
+        if method is not None:
+            found = method(node, scope)
+        else:
+            found = self._children(node, self.scopes.get(id(node), scope))
+        self.depth -= 1
+        return found
 
     def _children(self, node: Node, scope: Scope) -> Value:
         found = NOTHING
@@ -110,6 +118,7 @@ class Expressions(Calls):
 
     def _v_this(self, _node: Node, _scope: Scope) -> Value:
         self.this_known = len(self.sites)
+        spend(self.this_known // 8)
         return frozenset((("this",), *(("site", at) for at in self.sites)))
 
     _v_super = _v_this

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from iac_applescript.analysis import words as language
+from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.javascript_acts import Acts, is_address, is_many
 from iac_applescript.analysis.javascript_tree import Node
 from iac_applescript.analysis.javascript_values import (
@@ -69,6 +70,7 @@ class AppRules(Acts):
     def text(self, text: str, start: int) -> None:
         """Note a text that the script spells out or puts together."""
         if text not in self.texts:
+            spend(len(text) // 20)
             self.texts[text] = start
 
     def finish(self) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.findings import Findings
 from iac_applescript.analysis.javascript_rules import AppRules
 from iac_applescript.analysis.javascript_tree import Node
@@ -87,7 +88,7 @@ class Scopes:
         self.sites: dict[int, Site] = rules.sites
         self.pass_, self.changed = 0, False
         self.returning: list[Function] = []
-        self.this_known = 0
+        self.this_known = self.depth = 0
         self.shared = self.site(tree)
         self.declare(tree, Scope(None), Scope(None))
         self.root = self.scopes[id(tree)]
@@ -155,6 +156,7 @@ class Scopes:
         for atom in value:
             if atom[0] == "site":
                 other = self.sites[atom[1]]  # type: ignore[index]
+                spend(len(other.fields))
                 for name, found in list(other.fields.items()):
                     self.set_field(site, name, found)
                 if other.any:
@@ -210,13 +212,15 @@ class Scopes:
 
     def elements(self, value: Value) -> Value:
         """Return what a value may hold, one level down."""
+        spend(len(value) // 4)
         found: set[Atom] = set()
         for atom in value:
             if atom[0] == "site":
                 site = self.sites[atom[1]]  # type: ignore[index]
                 site.read = True
-                found |= site.any
-                for field_ in site.fields.values():
+                spend(len(site.fields) // 8)
+                for field_ in (site.any, *site.fields.values()):
+                    spend(len(field_) // 32)
                     found |= field_
             elif atom[0] == "of":
                 found.add((*atom[:3], "", ""))
@@ -238,8 +242,9 @@ def joined(first: Value, second: Value) -> Value:
     """Return two values put together by `+`: a text keeps what is known of it around a hole."""
     if first <= NUMBER and second <= NUMBER:
         return NUMBER
-    pairs = ((one, two) for one in _spelled(first) for two in _spelled(second))
-    found = {("text", re.sub(f"{HOLE}+", HOLE, one + two)[-_LONGEST:]) for one, two in pairs}
+    whole = [one + two for one in _spelled(first) for two in _spelled(second)]
+    spend(len(whole) // 2 + sum(map(len, whole)) // 200)
+    found = {("text", re.sub(f"{HOLE}+", HOLE, text)[-_LONGEST:]) for text in whole}
     return limited(frozenset(found)) or ANY_TEXT
 
 

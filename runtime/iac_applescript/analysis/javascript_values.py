@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from iac_applescript.analysis.budget import spend
+
 Atom: TypeAlias = tuple[str | int, ...]
 Value: TypeAlias = frozenset[Atom]
 
@@ -56,6 +58,7 @@ class Args:
 
 def limited(value: Value) -> Value:
     """Return a value with its texts as one that is not known, where there are too many."""
+    spend(len(value) // 32)
     if len(value) <= _MOST_TEXTS:
         return value
     texts = [atom for atom in value if atom[0] == "text"]

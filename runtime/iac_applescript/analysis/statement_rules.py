@@ -176,12 +176,13 @@ def set_rows(plain: Sequence[Unit], scene: Scene) -> list[tuple[Vocabulary, Term
 
 def _of_form(units: Sequence[Unit]) -> list[Unit]:
     """Return `a's b` as `b of a`."""
-    places = [place for place, unit in enumerate(units) if unit.word == "'s"]
-    if not places:
-        return list(units)
-    last = places[-1]
-    link = Unit("keyword", "of", (), units[last].start)
-    return [*units[last + 1 :], link, *_of_form(units[:last])]
+    found: list[Unit] = []
+    end = len(units)
+    for place in range(end - 1, -1, -1):
+        if units[place].word == "'s":
+            found += (*units[place + 1 : end], Unit("keyword", "of", (), units[place].start))
+            end = place
+    return [*found, *units[:end]]
 
 
 def _by_name(unit: Unit, scene: Scene) -> list[tuple[Vocabulary, TermUse]]:

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from iac_applescript.analysis.applescript_names import OwnDeclarations, split
 from iac_applescript.analysis.applescript_units import Unit, UnitKind, is_type
+from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
 
@@ -53,6 +54,7 @@ def choices(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> li
     """Return what a value may be, through variables and lists; an empty one stands for anything."""
     units = bare(value)
     words = [unit.word for unit in units]
+    spend(4 + len(units) // 4)
     if depth > _DEEPEST or not units:
         return [[]]
     if len(units) == 1 and units[0].kind == "variable":
@@ -74,6 +76,7 @@ def choices(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> li
 def bare(units: Sequence[Unit]) -> list[Unit]:
     """Return units without the parentheses around all of them."""
     while len(units) > 1 and units[0].word == "(" and units[-1].word == ")":
+        spend(len(units) // 16)
         depth = 0
         for place, unit in enumerate(units):
             depth += (unit.word == "(") - (unit.word == ")") if unit.kind == "sign" else 0
@@ -85,6 +88,7 @@ def bare(units: Sequence[Unit]) -> list[Unit]:
 
 def begins(units: Sequence[Unit], *phrases: str) -> bool:
     """Say whether units begin with the words of a phrase, however they are cut up."""
+    spend(len(units) // 16)
     said = " ".join(unit.word for unit in units if unit.kind != "text")
     return any(f"{said} ".startswith(f"{phrase} ") for phrase in phrases)
 
