@@ -56,7 +56,9 @@ def press_keys(session: UiSession, call: UiCall) -> ElementChange:
     hands = hands_of(session)
     strokes = [parse_stroke(text) for text in call.arguments["keys"]]
     found, again = _focus_of(session, call)
-    node, named = found.node, " ".join(stroke.text for stroke in strokes)
+    node, secret = found.node, holds_secret(found.node)
+    shown = ["[secret]" if secret and one.is_character else one.text for one in strokes]
+    named = " ".join(shown)
 
     def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
         if again is None:

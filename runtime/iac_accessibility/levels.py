@@ -170,11 +170,22 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
 
 
 def holds_secret(node: UiNode) -> bool:
-    """Say whether an element holds a secret: by its role, or by what it is called."""
+    """Say whether an element holds a secret: by its role, or by what it is called.
+
+    What elements are called is not read of all. So readers mark those that do (`marked`), where
+    they read values.
+    """
     if "secure" in node.states:
         return True
     named = f"{node.title} {node.label} {node.identifier}"
-    return node.role in TEXT_ROLES and is_secret(named, "text")
+    return (node.role in TEXT_ROLES or "editable" in node.states) and is_secret(named, "text")
+
+
+def marked(node: UiNode) -> UiNode:
+    """Return an element with the state of what holds a secret, where it does."""
+    if "secure" in node.states or not holds_secret(node):
+        return node
+    return node._replace(states=node.states | {"secure"})
 
 
 def is_dialog(window: UiNode) -> bool:

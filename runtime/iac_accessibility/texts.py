@@ -28,7 +28,7 @@ from iac_accessibility.hands import (
 )
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.keys import parse_stroke
-from iac_accessibility.levels import return_does
+from iac_accessibility.levels import holds_secret, return_does
 from iac_accessibility.model import ActionFailed, Handle, UiApp, UiFault, Want
 from iac_accessibility.paths import TEXT_ROLES
 from iac_accessibility.pointing import aim_at, click_at
@@ -130,6 +130,8 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
     back = (
         "was set back to its old text"
         if now == before
+        else "could not be set back"
+        if holds_secret(given.found.node)
         else f"could not be set back; its text is now {quoted(now or '', 80)}"
     )
     raise UiError(

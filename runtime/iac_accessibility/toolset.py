@@ -254,7 +254,7 @@ class UiToolset:
             ]
         if any(holds_secret(change.found.node) for change, _ in judged):
             # They are asked about and recorded.
-            hidden = {"value": "[secret]", "text": "[secret]", "fields": "[secret]"}
+            hidden = dict.fromkeys(("value", "text", "fields", "keys"), "[secret]")
             shown |= {name: text for name, text in hidden.items() if name in shown}
         given = [str(call.arguments.get(name, "")) for name in ("value", "text", "fields")]
         changes = tuple(change for change, _ in judged)

@@ -88,10 +88,9 @@ def setting(
             bridge.perform(now.handle, switch, seconds)
         return None
 
-    shown = "a secret" if holds_secret(node) else _given(value, 200)
     return ElementChange(
         found,
-        f"set {element_words(found, app)} to {shown}",
+        f"set {element_words(found, app)} to {_shown(value, node, 200)}",
         act,
         "action" if switched else "value",
         switch if switched else "",
@@ -110,11 +109,11 @@ def coerce(value: str | float | bool, node: UiNode, takes: Settable) -> str | fl
     if takes.kind == "number":
         return _number(value, node, takes)
     if isinstance(value, bool):
-        raise _unfit(node, f"takes a text, not {_given(value)}")
+        raise _unfit(node, f"takes a text, not {_shown(value, node)}")
     text = value if isinstance(value, str) else f"{value:.15g}"
     if takes.choices and text not in takes.choices:
         choices = f"It takes: {', '.join(map(quoted, takes.choices[:10]))}."
-        raise _unfit(node, f"does not take {quoted(text)}", choices)
+        raise _unfit(node, f"does not take {_shown(text, node)}", choices)
     return text
 
 
@@ -124,7 +123,7 @@ def _boolean(value: str | float | bool, node: UiNode) -> bool:
     word = value.strip().lower() if isinstance(value, str) else f"{value:g}"
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
-    raise _unfit(node, f"takes true or false, not {_given(value)}")
+    raise _unfit(node, f"takes true or false, not {_shown(value, node)}")
 
 
 def _number(value: str | float | bool, node: UiNode, takes: Settable) -> float:
@@ -136,9 +135,9 @@ def _number(value: str | float | bool, node: UiNode, takes: Settable) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise _unfit(node, f"takes a number{limits}, not {_given(value)}")
+        raise _unfit(node, f"takes a number{limits}, not {_shown(value, node)}")
     if limits and not (takes.minimum or 0.0) <= number <= (takes.maximum or 0.0):
-        raise _unfit(node, f"takes a number{limits}, not {number:g}")
+        raise _unfit(node, f"takes a number{limits}, not {_shown(number, node)}")
     return number
 
 
@@ -148,7 +147,9 @@ def _unfit(node: UiNode, what: str, guidance: str = "Give a value of this kind."
     return UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
 
 
-def _given(value: str | float | bool, limit: int = 80) -> str:
+def _shown(value: str | float | bool, node: UiNode, limit: int = 80) -> str:
+    if holds_secret(node):
+        return "a secret"
     if isinstance(value, bool):
         return "true" if value else "false"
     return quoted(escaped(value), limit) if isinstance(value, str) else f"{value:g}"

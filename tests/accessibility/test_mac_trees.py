@@ -72,6 +72,21 @@ def test_an_app_has_its_menu_bar_and_a_window_its_title_bar(play: Any) -> None:
     assert "notes" not in tree
 
 
+def test_a_field_that_its_label_or_placeholder_calls_secret_is_one_for_every_tool(
+    play: Any,
+) -> None:
+    label = text("Recovery key")
+    named = element("AXTextField", Value="hunter2", TitleUIElement=label)
+    held = element("AXTextField", Value="hunter2", PlaceholderValue="API token")
+    _, call = play(App(ONE, "Keys", [window("Keys", label, named, held)]))
+    assert not call("find_element", value="hunt")["result_count"]
+    assert "hunter2" not in call("get_ui_tree", depth=9)["tree"]
+    for row in call("find_element", role="text_field")["elements"]:
+        assert row["value"] == "[secret]"
+        answer = call("set_value", element=row["id"], value="correct horse")
+        assert answer["previous_value"] == answer["new_value"] == "[secret]"
+
+
 def test_a_field_is_named_by_its_title_element_its_placeholder_or_its_help(play: Any) -> None:
     _, call = play(editor())
     found = call("find_element", role="text_field")["elements"]

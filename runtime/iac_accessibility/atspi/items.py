@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from iac_accessibility.levels import marked
 from iac_accessibility.model import (
     VALUE_LIMIT,
     Frame,
@@ -152,7 +153,7 @@ def node_of(
     actions = first_body(got.get("actions"))
     of_text = takes_typing(role, states)
     children = _children(item, got)
-    return UiNode(
+    node = UiNode(
         handle,
         role,
         cleaned(item.name),
@@ -168,6 +169,10 @@ def node_of(
         else (),
         label_of(item, got) if "relations" in got else "",
     )
+    if body := first_body(got.get("identifier")):
+        named = node._replace(identifier=cleaned(variant(body, "")))
+        return marked(named)._replace(identifier=item.identifier)
+    return marked(node)
 
 
 @lru_cache(maxsize=1_024)

@@ -34,6 +34,7 @@ from iac_accessibility.atspi.items import (
     variant,
 )
 from iac_accessibility.atspi.wire import BusCall, Pool
+from iac_accessibility.levels import marked
 from iac_accessibility.model import (
     VALUE_LIMIT,
     Handle,
@@ -110,7 +111,7 @@ class AtspiReader:
         item = self._items.get(handle)
         if item is None or want & _NOT_HELD or (item.children is None and want & CHILDREN):
             return None
-        if want & VALUE and any(_details(handle, *kind_of(item), VALUE)):
+        if want & VALUE and any(_details(handle, *kind_of(item), bool(item.name), VALUE)):
             return None
         node = node_of(handle, item, want, {})
         return node if isinstance(node, UiNode) else None
@@ -133,7 +134,7 @@ class AtspiReader:
         asked = [self._questions(node.handle, bits if node is last else 0) for node in read]
         calls += [call for questions in asked for call in questions.values()]
         kind = (last.role, "editable" in last.states)
-        details = list(_details(last.handle, *kind, bits))
+        details = list(_details(last.handle, *kind, bool(last.title), bits))
         calls += [call for _, call in details]
         answers = iter(self._pool.calls(calls, timeout))
         for node in way[1:]:
@@ -154,6 +155,8 @@ class AtspiReader:
             self._complete(node.handle, item, bits, got if node is last else {}, end)
             for node, item in zip(read, items, strict=True)
         ]
+        if "relations" in got:
+            self._label(ends, {len(ends) - 1: got["relations"]}, end)
         now = [*ends[:-1], *middle, ends[-1]]
         return [way[0], *(_with_children(one, old) for one, old in zip(now, way[1:], strict=True))]
 
@@ -248,7 +251,7 @@ class AtspiReader:
         for (at, _), answer in zip(named, answers, strict=True):
             node = nodes[at]
             if isinstance(node, UiNode) and (name := cleaned(variant(answer, ""))):
-                nodes[at] = node._replace(label=name)
+                nodes[at] = marked(node._replace(label=name))
 
     def _fill(self, nodes: list[UiNode | UiFault], end: float) -> None:
         """Put in the values that take a further round.
@@ -350,16 +353,21 @@ def _more(handle: Handle, item: ElementItem, want: int) -> Iterator[tuple[str, l
         else:
             calls = (("Accessible", "GetChildAtIndex", "i", at) for at in range(CHILD_LIMIT))
             yield "each", [method(handle, *call) for call in calls]
-    role, editable = kind_of(item)
-    for what, call in _details(handle, role, editable, want):
+    for what, call in _details(handle, *kind_of(item), bool(item.name), want):
         yield what, [call]
-    if want & LABEL and not item.name and (role in _LABELLED or editable):
-        yield "relations", [method(handle, "Accessible", "GetRelationSet")]
-        yield "attributes", [method(handle, "Accessible", "GetAttributes")]
-        yield "said", [get(handle, "Accessible", "Description")]
 
 
-def _details(handle: Handle, role: str, editable: bool, want: int) -> Iterator[tuple[str, BusCall]]:
+def _details(
+    handle: Handle, role: str, editable: bool, titled: bool, want: int
+) -> Iterator[tuple[str, BusCall]]:
+    # Whoever reads the value of a text has to know whether it is a secret by what it is called.
+    text = bool(want & VALUE) and (role in TEXT_ROLES or editable)
+    if not titled and (text or (want & LABEL and (role in _LABELLED or editable))):
+        yield "relations", method(handle, "Accessible", "GetRelationSet")
+        yield "attributes", method(handle, "Accessible", "GetAttributes")
+        yield "said", get(handle, "Accessible", "Description")
+    if text and not want & IDENTIFIER:
+        yield "identifier", get(handle, "Accessible", "AccessibleId")
     if want & VALUE and role != "secure_text_field":
         if role in _NUMERIC:
             yield "number", get(handle, "Value", "CurrentValue")

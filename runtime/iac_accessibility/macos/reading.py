@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
+from iac_accessibility.levels import marked
 from iac_accessibility.macos.frameworks import HIServices as Ax
 from iac_accessibility.macos.frameworks import many, pooled, raised, timed
 from iac_accessibility.model import (
@@ -22,7 +23,7 @@ from iac_accessibility.model import (
     Want,
     cleaned,
 )
-from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name
+from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name, takes_typing
 
 CHILD_LIMIT: Final = 2_000
 
@@ -114,12 +115,17 @@ def _node(element: Any, want: Want) -> UiNode:
     value = _value(role, held.get(Ax.kAXValueAttribute))
     if role in BOOLEAN_ROLES and value:
         states.add("checked")
-    children, total = _children(element, role) if Want.CHILDREN in want else ((), 0)
     said = cleaned(held[Ax.kAXDescriptionAttribute])
     title = cleaned(held[Ax.kAXTitleAttribute])
+    asks = Want.LABEL in want
+    if Want.VALUE in want and not (asks or title or said) and takes_typing(role, states):
+        # Whoever reads the value of a text has to know whether it is a secret by its label.
+        held |= dict(zip(_SAYING, many(element, _SAYING), strict=True))
+        asks = True
+    children, total = _children(element, role) if Want.CHILDREN in want else ((), 0)
     if not title and role == "static_text" and isinstance(value, str):
         title = cleaned(value)
-    return UiNode(
+    node = UiNode(
         element,
         role,
         # What is read aloud stands for the title of an element without one (a button's picture).
@@ -132,8 +138,9 @@ def _node(element: Any, want: Want) -> UiNode:
         said if title else "",
         _frame(held) if Want.FRAME in want else None,
         _actions(element) if Want.ACTIONS in want else (),
-        "" if title or said or Want.LABEL not in want else _label(held),
+        "" if title or said or not asks else _label(held),
     )
+    return marked(node)
 
 
 def _label(held: dict[str, Any]) -> str:

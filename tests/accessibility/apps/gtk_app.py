@@ -85,6 +85,16 @@ class Window(Gtk.Window):
             command = name(Gtk.Entry(), "Command")
             command.connect("activate", lambda one: self.label.set_text(f"ran {one.get_text()}"))
             box.add(command)
+        if options.secret:
+            for text, identifier in (("Recovery key:", ""), ("", "api_token")):
+                entry = Gtk.Entry(text="hunter2")
+                if text:
+                    label = Gtk.Label(label=text)
+                    label.set_mnemonic_widget(entry)
+                    box.add(label)
+                else:
+                    entry.get_accessible().set_accessible_id(identifier)
+                box.add(entry)
         if options.cover:
             box.add(self.layers())
         if options.twin:
@@ -298,6 +308,7 @@ def main():
     parser.add_argument("--run", action="store_true", help="a field whose command Return runs")
     parser.add_argument("--cover", action="store_true", help="what lies above something else")
     parser.add_argument("--twin", action="store_true", help="a second window of the same title")
+    parser.add_argument("--secret", action="store_true", help="fields that are secret by name")
     parser.add_argument("--ticks", type=int, default=0)
     Window(parser.parse_args())
     Gtk.main()

@@ -1,0 +1,78 @@
+"""A field that is shown as [secret] is one for every tool: its value stands in no answer."""
+
+import string
+from typing import Any
+
+import pytest
+from ui_calls import prepare
+from ui_user import User
+
+from iac_base.errors import ToolError
+
+pytestmark = pytest.mark.process
+
+OLD, NEW = "hunter2", "correct horse"
+
+
+@pytest.fixture
+def vault(start: Any) -> User:
+    """An app with two plain fields: one is secret by its label, one by its identifier."""
+    user: User = start("gtk", "--secret")
+    return user
+
+
+def secrets(user: User) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = user("find_element", role="text_field")["elements"]
+    rows = [row for row in found if row.get("value") == "[secret]"]
+    assert len(rows) == 2, found
+    return rows
+
+
+def test_a_secret_is_not_spelled_out_by_looking_for_it(vault: User) -> None:
+    secrets(vault)
+    for text in (*string.ascii_lowercase, OLD[:3], OLD):
+        found = vault("find_element", value=text, role="text_field")["elements"]
+        assert all(row["title"] == "Name" for row in found), (text, found)
+    assert not vault("wait_for", value=OLD, timeout=0.3)["met"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("find_element", {"role": "text_field"}),
+        ("get_ui_tree", {}),
+        ("get_ui_tree", {"depth": 40}),
+        ("get_ui_tree", {"element": "", "offset": 1}),
+        ("get_focused_element", {}),
+        ("wait_for", {"element": "", "until": "changes", "timeout": 0.3}),
+        ("perform_action", {"element": "", "action": "confirm"}),
+        ("type_text", {"element": "", "text": NEW}),
+        ("set_value", {"element": "", "value": NEW}),
+        ("fill_form", {"fields": [{"element": "", "value": NEW}]}),
+        ("press_keys", {"element": "", "keys": list(NEW.replace(" ", ""))}),
+    ],
+)
+def test_a_secret_stands_in_no_answer_and_in_no_question(
+    vault: User, tool: str, arguments: dict[str, Any]
+) -> None:
+    for row in secrets(vault):
+        vault("press_keys", element=row["id"], keys=["End"])
+        given = {**arguments, **({"element": row["id"]} if "element" in arguments else {})}
+        if "fields" in given:
+            given["fields"] = [{"element": row["id"], "value": NEW}]
+        answer = vault(tool, **given)
+        assert vault.plan is not None
+        facts = vault.plan.facts
+        told = f"{answer} {facts.line} {facts.arguments} {facts.raised}"
+        for text in (OLD, NEW, "'c', 'o', 'r'", "c o r r"):
+            assert text not in told, told
+        if tool in ("perform_action", "type_text", "set_value", "fill_form", "press_keys"):
+            assert facts.level == "DANGEROUS"
+            assert "[secret]" in str(answer)
+
+
+def test_what_does_not_fit_a_secret_is_refused_without_it(vault: User) -> None:
+    name = next(row for row in secrets(vault))
+    with pytest.raises(ToolError) as caught:
+        prepare(vault.toolset, "set_value", {"element": name["id"], "value": True})
+    assert "takes a text, not a secret" in str(caught.value)
