@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,9 @@ settings.register_profile(
 # An answer of ours that does not fit its output schema is an error here, and in servers that tests
 # start.
 os.environ["IAC_STRICT"] = "1"
+# What a test keeps without a folder of its own is not to meet the user's approvals and audit.
+_DATA = tempfile.TemporaryDirectory(prefix="iac-tests-")
+os.environ["IAC_DATA"] = _DATA.name
 settings.load_profile(os.environ.get("IAC_HYPOTHESIS", "house"))
 
 
