@@ -124,17 +124,18 @@ def test_a_page_that_lies_above_its_own_button_gets_no_click(
     page.write_text(LAYERS)
     process = stack.chromium(desk, tmp_path / "profile", page.as_uri())
 
-    def shown() -> User | None:
+    def titled() -> User | None:
         app = next((one for one in bridge.apps(2.0) if "hrom" in one.name), None)
-        if app is None:
-            return None
-        user = User(toolset, app, tmp_path, process)
-        # The tree of a page is built once it is asked for.
-        return user if "untouched" in user("get_ui_tree", depth=40)["tree"] else None
+        user = app and User(toolset, app, tmp_path, process)
+        rows = user("list_windows")["windows"] if user else []
+        return user if any("Layers" in row["title"] for row in rows) else None
 
     try:
-        user = stack.wait_until(shown, "the page")
+        user = stack.wait_until(titled, "the page")
         assert isinstance(user, User)
+        # The tree of a page is built once it is asked for.
+        user("get_ui_tree", depth=40)
+        stack.wait_until(lambda: user.sees("untouched"), "what is on the page")
         facts = user.fails("click", element=element(user, "Below")["id"], count=2)
         assert facts["reason"] == "stale"
         assert user.sees("untouched")
