@@ -47,8 +47,9 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
     operation = tool.operation
     assert operation is not None
     found = _shortcut(operation, context)
+    codes = {key: row.code for key, row in operation.spec.params.items()}
     defaults = {key: row["default"] for key, row in tool.input["properties"].items()
-                if "default" in row}  # fmt: skip
+                if "default" in row and codes[key] in found.takes}  # fmt: skip
     said = {key: value for key, value in call.arguments.items() if value is not None}
     given = in_dates({**defaults, **said}, operation)
     request = _request(operation, given, found, context.home)
