@@ -74,13 +74,12 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
 def shown(found: ToolResult, call: Call, taint: Taint, way: str = _RAW) -> ToolResult:
     """Return a result for the reader who called: texts cleaned, unless they are wanted `raw`.
 
-    Where something is left out, a note says so, with the `way` to it, and it is remembered.
+    Where a text is another, a note says so, with the `way` to it; what was left out is remembered.
     """
     if call.raw or (cleaned := clean(found.value)) == found.value:
         return found
-    lacks = taint.add_cleaned(found.value, call.caller.holder)
-    notes = (*found.notes, _CLEANED + way) if lacks else found.notes
-    return found._replace(value=cleaned, notes=notes)
+    taint.add_cleaned(found.value, call.caller.holder)
+    return found._replace(value=cleaned, notes=(*found.notes, _CLEANED + way))
 
 
 def refuse_cleaned(event: Event, call: Call, context: ToolContext) -> None:

@@ -151,14 +151,13 @@ class Taint:
             while self._size > self._bound and len(self._texts) > 1:
                 self._size -= sum(map(len, self._texts.popitem(last=False)[0]))
 
-    def add_cleaned(self, value: Any, holder: str) -> bool:
-        """Remember where the texts of a result lack something for their reader, if they do."""
+    def add_cleaned(self, value: Any, holder: str) -> None:
+        """Remember where the texts of a result lack something for their reader."""
         places = [(holder, place) for text in texts_in(value) for place in left_out(text) if place]
         with self._lock:
             self._lacking.update(dict.fromkeys(places))
             while len(self._lacking) > _PLACES:
                 self._lacking.popitem(last=False)
-        return bool(places)
 
     def lacks(self, text: str, holder: str) -> bool:
         """Say whether `text` holds a place where its reader got less than the app has."""
