@@ -48,6 +48,7 @@ class ScriptToolset:
         catalogue: The dictionaries and generated tools.
         state: The folder of what is learned.
         run: Runs osascript.
+        secrets: The policy's globs over properties that are never read.
         find: The search for generated tools.
         skill_folder: The user's own guides.
         runs: Says whether the app of a bundle id runs, without starting it.
@@ -61,6 +62,7 @@ class ScriptToolset:
         state: Path,
         run: RunInTurns,
         *,
+        secrets: Sequence[str] = (),
         find: FindTools | None = None,
         skill_folder: Path | None = None,
         runs: Callable[[str], bool] = lambda _app: False,
@@ -68,7 +70,7 @@ class ScriptToolset:
         confinement: Confinement | None = None,
     ) -> None:
         self.catalogue = catalogue
-        self.analyser = Analyser(catalogue)
+        self.analyser = Analyser(catalogue, tuple(secrets))
         self.store = PatternStore(state)
         self.run = run
         self.find = find
@@ -93,6 +95,7 @@ class ScriptToolset:
         turns: Collection[str] = (),
         lines: tuple[Shown, ...] = (),
         pin: str = "",
+        secrets: tuple[str, ...] = (),
     ) -> Plan:
         """Return the plan of a call that does `work`.
 
@@ -102,6 +105,7 @@ class ScriptToolset:
             turns: Bundle ids of the apps that are told one thing at a time.
             lines: The lines of a script that a person should see.
             pin: The digest of a script that is not in the arguments.
+            secrets: What a script reads that no setting allows to read.
         """
 
         def perform(cancel: Cancellation | None) -> ToolResult:
@@ -112,7 +116,7 @@ class ScriptToolset:
 
         shown = line or tool.name
         told = (tool.name, effects, call.arguments)
-        facts = CallFacts(*told, line=shown, raised=raised, shown=lines, pin=pin)
+        facts = CallFacts(*told, line=shown, raised=raised, shown=lines, pin=pin, secrets=secrets)
         return Plan(tool, facts, perform)
 
     def _answer(self, work: Work, given: Arguments, run: Runner) -> Result:
@@ -205,6 +209,7 @@ def open_toolset(context: ToolContext) -> ScriptToolset:
         catalogue,
         open_state(),
         executor.run,
+        secrets=context.permissions.policy.secrets,
         find=Index(catalogue).find,
         runs=lambda app: executor.test_app(app).running == "yes",
         real=executor.version().osascript is not None,

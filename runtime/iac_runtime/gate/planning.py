@@ -26,7 +26,7 @@ from iac_base.files import open_state
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.gate.mending import look_again
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import plain_result, shown
+from iac_runtime.gate.results import plain_result, shown, without_secret_fields
 from iac_runtime.gate.witness import Witness, missing
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.raw import sent_as, sent_raw
@@ -82,7 +82,8 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     bound = in_dates(bind(operation.spec, call.arguments), operation)
     event = compose(operation, bound, context.home)
     # All of an object means all but its secrets.
-    event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
+    globs = context.permissions.policy.secrets
+    event = without_secrets(event, operation.tables, globs)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
     event = sent_as(event, operation.tables, seconds)
     limit = None if call.whole else context.limit
@@ -103,6 +104,11 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         witness = Witness(event, level, operation, call, context, seconds)
         facts = witness.promised(facts)
 
+    def finish(found: ToolResult, limit: int | None) -> ToolResult:
+        found = without_secret_fields(found, globs, operation.tables)
+        found = found if call.raw else shown(found)
+        return short_enough(found, limit, facts.effects, call.caller.holder)
+
     def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
         sent = witness.around(sent) if witness else sent
@@ -112,9 +118,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         )  # fmt: skip
         try:
             if event.op == "list" and (length := _over(event.target)):
-                every = _list_over(sent, length, execute, operation)
-                every = every if call.raw else shown(every)
-                return short_enough(every, context.limit, facts.effects, call.caller.holder)
+                return finish(_list_over(sent, length, execute, operation), context.limit)
             try:
                 answer = execute(sent)
             except ToolError as error:
@@ -126,9 +130,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             if witness is not None:
                 witness.failed(error)
             raise look_again(error, event, operation) from None
-        found = plain_result(answer, event, operation)
-        found = found if call.raw else shown(found)
-        found = short_enough(found, limit, facts.effects, call.caller.holder)
+        found = finish(plain_result(answer, event, operation), limit)
         outcome = witness.done(answer) if witness else missing(found, answer, paged=paged)
         return found._replace(outcome=outcome)
 
@@ -299,10 +301,11 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
         ToolError: Nothing of that id is kept.
         SetupError: The state folder is not safe.
     """
-
     from iac_runtime.gate.stored import load, part_of
 
-    kept = load(call.arguments["result"], call.caller.holder)
+    # What is a secret now may have been none when it was kept.
+    globs = context.permissions.policy.secrets
+    kept = load(call.arguments["result"], call.caller.holder).without(globs)
 
     def perform(_cancel: Cancellation | None) -> ToolResult:
         limit = context.limit or RESULT_LIMIT
@@ -313,7 +316,6 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
 def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of showing the last calls: `{"calls": [...]}`, the newest last."""
-
     # Loads sqlite3.
     from iac_runtime.audit import AUDIT_LOG
 

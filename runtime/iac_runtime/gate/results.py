@@ -5,7 +5,8 @@ is foreign text; with `raw` it is not.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from iac_base import text as cleaning
@@ -21,6 +22,7 @@ from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.outcomes.outcome import Outcome
+from iac_runtime.policy.dataflow import hide_secrets, secret_property
 from iac_runtime.policy.effects import Decision
 from iac_runtime.tools.checking import accepts
 from iac_runtime.tools.own import DOORS
@@ -70,6 +72,25 @@ def shown(found: ToolResult) -> ToolResult:
     cleaned = clean(found.value)
     notes = (*found.notes, _CLEANED) if cleaned != found.value else found.notes
     return found._replace(value=cleaned, notes=notes)
+
+
+def without_secret_fields(
+    found: ToolResult, globs: Sequence[str], tables: Tables | None = None
+) -> ToolResult:
+    """Return a result without the fields of records that hold secrets, and say what is missing.
+
+    Args:
+        found: What came of a call.
+        globs: The policy's, over properties that are never read.
+        tables: Those of the app; by the names alone without.
+    """
+    hidden: dict[str, None] = {}
+    secret = partial(secret_property, tables=tables, globs=tuple(globs))
+    value = hide_secrets(found.value, secret, hidden)
+    if not hidden:
+        return found
+    note = f"left out, because secrets are never read: {', '.join(map(quoted, hidden))}"
+    return found._replace(value=value, notes=(*found.notes, note))
 
 
 def asked_raw(call: Call, tool: Tool) -> Call:
