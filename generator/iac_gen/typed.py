@@ -19,7 +19,6 @@ from iac_gen.ir import (
     TypedModule,
 )
 from iac_gen.merge import APPLICATION
-from iac_runtime.objects import Items, Replaceable, TextObject
 from iac_runtime.tool import Property
 from iac_runtime.types import TYPES, alternatives, find_type
 
@@ -73,8 +72,10 @@ _RESERVED_TYPES: Final = frozenset(
 )  # fmt: skip
 _ANNOTATED: Final = naming.words_of([*_ANNOTATIONS.values(), *_ANSWERS.values()])
 """Names that an attribute would take from the annotations after it."""
-_OBJECT_API: Final = frozenset({*dir(TextObject), *dir(Replaceable)})
-_API: Final = _OBJECT_API | {*dir(Items)}
+_OBJECT_API: Final = frozenset({"exists", "get", "set"})
+"""What every typed object has; `iac_runtime.objects` is not known here, and a test compares."""
+
+_API: Final = _OBJECT_API | {"by_id", "count", "first", "last", "make", "select"}
 _ATTRIBUTE_RESERVED: Final = _ANNOTATED | _OBJECT_API | naming.SELF_RESERVED
 
 

@@ -20,7 +20,7 @@ from golden import standard
 from making import inputs, put, read, sdef, source
 from metadata import TEXT, action, content, loaded, parameter, value
 
-from iac_gen import render
+from iac_gen import render, typed
 from iac_gen.pipeline import Inputs, generate
 from iac_runtime import objects, tool
 from iac_runtime.tool import CALL
@@ -154,3 +154,9 @@ def action_of(workflow: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the parameters of an app's action in the branch of a shortcut that has all."""
     steps = (row["WFWorkflowActionParameters"] for row in workflow["WFWorkflowActions"])
     return next(row for row in steps if "AppIntentDescriptor" in row)
+
+
+def test_the_generator_knows_the_names_of_every_typed_object() -> None:
+    of_object = {*dir(objects.TextObject), *dir(objects.Replaceable)}
+    assert {name for name in of_object if name[0] != "_"} == typed._OBJECT_API
+    assert {name for name in {*of_object, *dir(objects.Items)} if name[0] != "_"} == typed._API
