@@ -1,6 +1,7 @@
 """Errors of the accessibility tools: the runtime's own, with the element's path and what went on.
 
-Whoever finds that something is wrong says what and what now; `error_context` adds app, tool and path.
+Whoever finds that something is wrong says what and what now; `error_context` adds app, tool and
+path.
 
 ToolError
     UiError             an error with `operation`, `element_path`, `guidance` and `reason`
