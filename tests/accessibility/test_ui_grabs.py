@@ -50,7 +50,7 @@ def keyed(start: Any, monkeypatch: pytest.MonkeyPatch) -> User:
     """An app whose fields can be set by paste and by keys only, as those of a browser."""
     user: User = start("gtk")
     bridge = user.toolset.session.bridge
-    monkeypatch.setattr(bridge, "settable", lambda _handle, _timeout: AcceptedValue(None))
+    monkeypatch.setattr(bridge, "accepted_value", lambda _handle, _timeout: AcceptedValue(None))
     return user
 
 
@@ -59,7 +59,7 @@ def refuse_paste(user: User, monkeypatch: pytest.MonkeyPatch) -> Any:
         raise ActionFailed("not here")
 
     hands = user.toolset.session.bridge.input_devices
-    monkeypatch.setattr(hands, "paste", refuse)
+    monkeypatch.setattr(hands, "paste_text", refuse)
     return hands
 
 
