@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.resources import files
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, LiteralString, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg import sql
@@ -127,7 +127,7 @@ _USES: Final = (
     "GRANT EXECUTE ON FUNCTION my_team TO {}",
 )
 _READS: Final = "GRANT SELECT ON hosts, chains, rows, faults, versions, questions, answers TO {}"
-_GRANTS: Final[dict[Duty, tuple[str, ...]]] = {
+_GRANTS: Final[dict[Duty, tuple[LiteralString, ...]]] = {
     "mac": ("GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, newest, ask TO {}",),
     "reader": (_READS,),
     "lead": (_READS, "GRANT EXECUTE ON FUNCTION publish, give TO {}"),
