@@ -11,7 +11,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
-from iac_simulator.scenario import scenario_of
+from iac_simulator.scenario import parse_scenario
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
@@ -22,7 +22,7 @@ class Asked:
     """A gate on the demo world, and the events that went out."""
 
     def __init__(self, *faults: dict[str, Any]) -> None:
-        self.simulator = Simulator(APPS, faults=scenario_of({"fault": list(faults)}))
+        self.simulator = Simulator(APPS, faults=parse_scenario({"fault": list(faults)}))
         self.gate = Gate(CATALOGUE, Executor(self.simulator), "DANGEROUS", home="/Users/me")
 
     def __call__(self, tool: str, **arguments: Any) -> Any:
