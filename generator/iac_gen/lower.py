@@ -367,8 +367,7 @@ class _Builder:
     ) -> ToolParameter:
         wanted = key or naming.parameter_key(row.name, row.code)
         # In the body the parameter would hide the function that the call names.
-        if wanted == function:
-            wanted += "_"
+        wanted = naming.escaped(wanted, {function})
         kind = self.types.string(row.types)
         if not row.name and function == "exists" and kind == "any":
             kind = "specifier"
@@ -383,7 +382,7 @@ class _Builder:
         theirs = None if plain else self._theirs(row, f"{what} of {function}")
         own_name = name == row.name or self.resolved.source.kind == "intents"
         return ToolParameter(
-            naming.unique(wanted, taken),
+            naming.unique(wanted, {*taken, function}),
             Param(row.name, row.code, kind, "" if own_name else name),
             not row.optional,
             {**self.types.schema(kind), **self.types.stated(row, kind)},

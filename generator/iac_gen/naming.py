@@ -4,16 +4,19 @@ JavaScript names follow the rule read from working scripts (docs/dictionaries.md
 JavaScript"); Apple has not published it. Python names are `[a-z][a-z0-9_]*`.
 """
 
+import builtins
 import keyword
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import chain, count
 
 from iac_gen.model import identity_of
 from iac_runtime.tool import INTENTS
+from iac_runtime.types import TYPES
 
 MAX_TOOL_NAME = 40
 _LONGEST = 63
@@ -36,12 +39,37 @@ _SHORT = {
         " value=val values=vals"
     ).split()
 }
-# Names that a module's functions would take away from its annotations and tables.
-FUNCTION_RESERVED = frozenset({"tool", "str", "int", "float", "bool"})
-_ALIAS_RESERVED = frozenset(
-    "Any App Class DateOrText DateTime Element Enum Final ListOf Literal Mapping Param Property"
-    " Record Ref Schema ClassName PropertyName None True False".split()
+CONTRACT = (
+    "App", "Class", "DateOrText", "DateTime", "Element", "Entity", "Enum", "Intent", "ListOf",
+    "Param", "Property", "Record", "Ref", "Schema", "objects", "tool",
+)  # fmt: skip
+"""What a module imports from the contract, as far as it needs it."""
+
+
+def words_of(annotations: Iterable[str]) -> frozenset[str]:
+    """Return the names in annotations."""
+    return frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(annotations)))
+
+
+def _builtins_in_templates() -> frozenset[str]:
+    """Return the builtins that the templates of a module name in their own text."""
+    names = ("module", "tool", "tables", "enumerations", "schemas")
+    texts = (
+        files("iac_templates").joinpath(f"{name}.py.jinja").read_text("utf-8") for name in names
+    )
+    own = re.sub(r"\{([{%#]).*?[}%#]\}", " ", "".join(texts), flags=re.DOTALL)
+    return words_of([own]) & {*dir(builtins)}
+
+
+# Names that a module's functions, aliases and parameters would take from the rest of it.
+FUNCTION_RESERVED = (
+    words_of(row.annotation for row in TYPES.values()) | _builtins_in_templates() | {*CONTRACT}
 )
+ALIAS_RESERVED = FUNCTION_RESERVED | {
+    "Final", "Literal", "ClassName", "PropertyName", "None", "True", "False",
+}  # fmt: skip
+SELF_RESERVED = frozenset({"self"})
+"""What a method and the values that an object is made with must not be given by name."""
 
 
 def jxa(term: str) -> str:
@@ -134,12 +162,12 @@ def is_bundle_id(text: str) -> bool:
 def function_name(term: str, code: str) -> str:
     """Return the Python function of a command; reserved words get an underscore."""
     name = snake(term) or f"event_{code.encode('mac_roman', 'replace').hex()}"
-    return _escaped(name, FUNCTION_RESERVED)
+    return escaped(name, FUNCTION_RESERVED)
 
 
 def parameter_key(term: str, code: str) -> str:
     """Return the Python parameter and JSON key of a parameter."""
-    return _escaped(field_key(term, code), frozenset())
+    return escaped(field_key(term, code), SELF_RESERVED)
 
 
 def field_key(term: str, code: str) -> str:
@@ -147,15 +175,17 @@ def field_key(term: str, code: str) -> str:
     return snake(term) or f"code_{code.encode('mac_roman', 'replace').hex()}"
 
 
-def _escaped(name: str, reserved: frozenset[str]) -> str:
-    return name + "_" if keyword.iskeyword(name) or name in reserved else name
+def escaped(name: str, reserved: Collection[str]) -> str:
+    """Return `name`; one that is a keyword or taken gets an underscore, else a number."""
+    taken = keyword.iskeyword(name) or name in reserved
+    return unique(f"{name}_", reserved) if taken else name
 
 
 def alias(term: str) -> str:
     """Return the name of a `Literal` alias for an enumeration."""
     name = "".join(part[:1].upper() + part[1:] for part in snake(term, humps=False).split("_"))
     name = name or "Values"
-    return name + "_" if name in _ALIAS_RESERVED else name
+    return escaped(name, ALIAS_RESERVED)
 
 
 def unique(name: str, taken: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,17 +24,18 @@ from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, deadline
 from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.lower import lower
-from iac_gen.model import Diagnostic, GeneratorError
+from iac_gen.model import Diagnostic, GeneratorError, Include, Item, Suite
 from iac_gen.naming import AppIdentity, Claim, assign
 from iac_gen.output import HeldApp, Packed, Previous, app_files, app_modules, pack, unpack
 from iac_gen.prove import prove, prove_objects
+from iac_gen.prove_imports import prove_imports
 from iac_gen.quirks import Decisions, QuirkFile, apply
 from iac_gen.render import Templates, render_module, render_package
 from iac_gen.render_typed import render_objects
-from iac_gen.report import AppReport, Report, built_counts, declared_counts
+from iac_gen.report import UNFORESEEN, AppReport, Report, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, Resolved, is_hook, resolve
 from iac_gen.surface import AcceptedLevels
-from iac_gen.text import clean
+from iac_gen.text import clean, label, on_one_line
 
 T = TypeVar("T")
 
@@ -242,55 +243,127 @@ def represented(
 
 def _represented(work: Callable[[str, Representation], T], job: Job) -> T | Diagnostic:
     try:
-        return work(job.identity.key, _represent_job(job))
-    except LoadError as error:
-        return error.diagnostic
+        return work(job.identity.key, _represent(_read(job), job))
+    except Exception as error:
+        return _faults(error, job)[0]
 
 
-def _represent_job(job: Job) -> Representation:
-    """Read and represent one app.
+def _read(job: Job) -> LoadedDictionary:
+    return job.source.read() if isinstance(job.source, SourceFile) else job.source
 
-    Raises:
-        LoadError: Its source holds no dictionary.
-    """
+
+def _represent(loaded: LoadedDictionary, job: Job) -> Representation:
     common = _common[0]
-    loaded = job.source.read() if isinstance(job.source, SourceFile) else job.source
     return represent(
         loaded, job.identity.key, common.includes, common.quirks, wording=common.wording
     )
 
 
+class _ProofError(Exception):
+    """A module does not pass its proof."""
+
+    def __init__(self, faults: Sequence[Diagnostic]) -> None:
+        super().__init__(faults[0].message)
+        self.faults = tuple(faults)
+
+
 def _build(job: Job) -> _Built:
-    """Build one app: the work of one process."""
-    common = _common[0]
+    """Build one app: the work of one process.
+
+    What nobody foresaw costs the items that cannot be built even alone, and where that is none of
+    them, the app.
+    """
     try:
         with deadline(_SECONDS):
-            made = _represent_job(job)
-            module = made.module
-            whose = made.resolved.source.identity
-            quirk_file = next((q.file for q in common.quirks if q.app == whose), "")
-            source = render_module(
-                module, quirks=quirk_file, templates=common.templates, keep=common.keep
-            )
-            objects = render_objects(
-                module, quirks=quirk_file, templates=common.templates, keep=common.keep
-            )
-            named = common.templates.name if common.templates else ""
-            faults = [*prove(module, source, named), *prove_objects(module, objects, named)]
-            if faults:
-                return _Built(None, None, tuple(faults))
-            file = made.resolved.source.dictionary.file
-            shortcuts = wrappers(module) if module.app.kind == "intents" else ""
-            texts = zip(app_modules(module.key), (source, objects, shortcuts), strict=True)
-            modules = {name: text for name, text in texts if text}
-            files, cut = app_files(module, made.resolved, job.identity.identity, modules, file)
-            found = (*made.diagnostics, *cut)
-            return _Built(pack(files), _report(replace(made, diagnostics=found), files.tokens))
-    except LoadError as error:
-        return _Built(None, None, (error.diagnostic,))
-    except (DeadlineError, GeneratorError) as error:
-        code = "templates" if isinstance(error, GeneratorError) else "deadline"
-        return _Built(None, None, (Diagnostic(job.name, 0, code, str(error), "error"),))
+            loaded = _read(job)
+            try:
+                return _make(loaded, job, _common[0].keep)
+            except (DeadlineError, GeneratorError):
+                raise
+            except Exception:
+                # What the templates of a team do wrong is no item's fault.
+                if _common[0].templates:
+                    raise
+                rest = _without_faulty_items(loaded, job)
+                left = [*rest.source.dictionary.declared()]
+                if not left or left == [*loaded.source.dictionary.declared()]:
+                    raise
+                return _make(rest, job, _common[0].keep)
+    except Exception as error:
+        return _Built(None, None, _faults(error, job))
+
+
+def _faults(error: Exception, job: Job) -> tuple[Diagnostic, ...]:
+    """Return why an app could not be built."""
+    if isinstance(error, LoadError):
+        return (error.diagnostic,)
+    if isinstance(error, _ProofError):
+        return error.faults
+    kinds = {GeneratorError: "templates", DeadlineError: "deadline"}
+    code = next((code for kind, code in kinds.items() if isinstance(error, kind)), UNFORESEEN)
+    told = str(error) if code != UNFORESEEN else f"cannot be built: {_told(error)}"
+    return (Diagnostic(job.name, 0, code, told, "error"),)
+
+
+def _told(error: Exception) -> str:
+    kind = "" if isinstance(error, _ProofError) else f"{type(error).__name__}: "
+    return on_one_line(f"{kind}{error}", 200)
+
+
+def _without_faulty_items(loaded: LoadedDictionary, job: Job) -> LoadedDictionary:
+    """Return a dictionary without the items that cannot be built alone; each is told."""
+    dictionary, found = loaded.source.dictionary, [*loaded.diagnostics]
+    suites: list[Suite | Include] = []
+    for suite in dictionary.suites:
+        if isinstance(suite, Include):
+            suites.append(suite)
+            continue
+        kept: list[Item] = []
+        for item in suite.items:
+            alone = (replace(suite, items=(item,)),)
+            try:
+                _make(_with_suites(loaded, alone), job, None)
+                kept.append(item)
+            except DeadlineError:
+                raise
+            except Exception as error:
+                text = f"{label(item)} cannot be built: {_told(error)}; it is left out"
+                found.append(Diagnostic(dictionary.file, item.line, UNFORESEEN, text, "error"))
+        suites.append(replace(suite, items=tuple(kept)))
+    return replace(_with_suites(loaded, suites), diagnostics=tuple(found))
+
+
+def _with_suites(loaded: LoadedDictionary, suites: Iterable[Suite | Include]) -> LoadedDictionary:
+    dictionary = replace(loaded.source.dictionary, suites=tuple(suites))
+    return replace(loaded, source=replace(loaded.source, dictionary=dictionary))
+
+
+def _make(loaded: LoadedDictionary, job: Job, keep: Path | None) -> _Built:
+    """Return the files and the report of one app.
+
+    Raises:
+        _ProofError: A module does not pass its proof.
+        GeneratorError: The templates of a team fail.
+    """
+    common = _common[0]
+    made = _represent(loaded, job)
+    module, templates = made.module, common.templates
+    whose = made.resolved.source.identity
+    quirks = next((q.file for q in common.quirks if q.app == whose), "")
+    source = render_module(module, quirks=quirks, templates=templates, keep=keep)
+    objects = render_objects(module, quirks=quirks, templates=templates, keep=keep)
+    shortcuts = wrappers(module) if module.app.kind == "intents" else ""
+    texts = zip(app_modules(module.key), (source, objects, shortcuts), strict=True)
+    modules = {name: text for name, text in texts if text}
+    named = templates.name if templates else ""
+    faults = [*prove(module, source, named), *prove_objects(module, objects, named)]
+    # Nothing runs that is more than it should be.
+    if faults := faults or prove_imports(module.key, modules, keep):
+        raise _ProofError(faults)
+    file = made.resolved.source.dictionary.file
+    files, cut = app_files(module, made.resolved, job.identity.identity, modules, file)
+    found = (*made.diagnostics, *cut)
+    return _Built(pack(files), _report(replace(made, diagnostics=found), files.tokens))
 
 
 def _report(made: Representation, tokens: int) -> AppReport:

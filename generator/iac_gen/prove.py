@@ -1,14 +1,16 @@
 """Prove: a module is checked before it is written, as if someone else had rendered it.
 
 Its syntax tree may hold only the node kinds of an allow-list, its schemas must be JSON Schema
-2020-12 and what model vendors accept (docs/adr/0019-schema-rules.md), its names
-short enough.
+2020-12 and what model vendors accept (docs/adr/0019-schema-rules.md), its names short enough and
+each bound once.
 """
 
 import ast
+import builtins
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -63,6 +65,7 @@ _WORDS: Final = frozenset(
         "minProperties",
     }
 )  # fmt: skip
+_BUILTINS: Final = frozenset({*dir(builtins), "__name__"})
 _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object"})
 
 
@@ -120,6 +123,56 @@ def prove_source(source: str) -> Iterator[str]:
             yield from _prove_function(node)
         elif isinstance(node, ast.Name) and not node.id.isascii():
             yield f"line {line}: {node.id!r} is not an ASCII name"
+    yield from _prove_names(tree)
+
+
+def _prove_names(tree: ast.Module) -> Iterator[str]:
+    """Yield each name that is bound twice, that nothing binds, or that one of the app hides."""
+    everywhere = Counter(_bound(tree.body))
+    classes = [one for one in tree.body if isinstance(one, ast.ClassDef)]
+    owners = [("the module", everywhere), *((c.name, Counter(_bound(c.body))) for c in classes)]
+    for owner, names in owners:
+        yield from (f"{one} is bound twice in {owner}" for one, n in names.items() if n > 1)
+    hidden = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
+    for name, is_hidden in sorted({*_read(tree.body, hidden)}):
+        if is_hidden:
+            yield f"{name} means something of the app where it must not"
+        elif name not in everywhere and name not in _BUILTINS:
+            yield f"{name} is bound nowhere"
+
+
+def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """Yield the names that statements bind."""
+    for one in body:
+        match one:
+            case ast.FunctionDef() | ast.ClassDef():
+                yield one.name
+            case ast.ImportFrom():
+                yield from (alias.name for alias in one.names)
+            case ast.Assign():
+                yield from (target.id for target in one.targets if isinstance(target, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case ast.If():
+                yield from _bound(one.body)
+
+
+def _read(body: Sequence[ast.stmt], hidden: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the names that are read when a module is loaded, and whether they are hidden.
+
+    The body of a function is read when it is called, and what a class binds stands before the
+    names of the module.
+    """
+    todo: list[tuple[ast.AST, Collection[str]]] = [(one, hidden) for one in body]
+    while todo:
+        node, hidden = todo.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id, node.id in hidden
+        elif isinstance(node, ast.ClassDef):
+            hidden = {*_bound(node.body)}
+        held = ast.iter_child_nodes(node)
+        skipped = node.body if isinstance(node, ast.FunctionDef) else ()
+        todo += ((one, hidden) for one in held if one not in skipped)
 
 
 def _is_object_door(statement: ast.stmt) -> bool:
@@ -175,6 +228,7 @@ def prove_classes(source: str) -> Iterator[str]:
                 yield f"line {line}: {node.name} must be a docstring and one call"
         elif isinstance(node, ast.Name) and not node.id.isascii():
             yield f"line {line}: {node.id!r} is not an ASCII name"
+    yield from _prove_names(tree)
 
 
 def _prove_header(source: str, templates: str) -> Iterator[str]:

@@ -9,18 +9,18 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from iac_base.files import write_whole
 from iac_gen.describe import WIDTH, docstring
 from iac_gen.ir import Module, ToolFunction, ToolParameter
+from iac_gen.keep import kept
 from iac_gen.limits import LimitError, read_file
 from iac_gen.model import GeneratorError
+from iac_gen.naming import CONTRACT
 from iac_gen.text import (
     SourceText,
     clean,
@@ -42,10 +42,6 @@ _ROW: Final = 150
 _UNFORMATTED: Final = "# fmt: off\n"
 _LAYOUT: Final = f"{version('black')}\0{Path(__file__).read_text(encoding='utf-8')}"
 """What a kept text came from: black, and how its parts are taken apart here."""
-_CONTRACT: Final = (
-    "App", "Class", "DateOrText", "DateTime", "Element", "Entity", "Enum", "Intent", "ListOf",
-    "Param", "Property", "Record", "Ref", "Schema", "objects", "tool",
-)  # fmt: skip
 
 Row = TypeVar("Row", Class, Element, Param, Property, Record)
 
@@ -168,7 +164,6 @@ def render_source(
     """
     text = _rendered(template, templates, values)
     top, mark, tables = text.partition(_UNFORMATTED)
-    file = keep / hashlib.sha256(name.encode()).hexdigest()[:24] if keep else None
     # The header is prose, which black leaves alone; a new digest in it is no new text below.
     head, end, body = top.partition('\n"""\n')
     if not end or head.rfind('"""') != 0:
@@ -176,27 +171,12 @@ def render_source(
     gap, space = "\n" if end else "", "\n\n" if mark else ""
     try:
         # Black takes the text in parts, and what is indented belongs to the part before it.
-        made = _formatted(re.sub(r"\n{3,}(?= )", "\n\n", f"{body.strip()}\n"), file)
+        plain = re.sub(r"\n{3,}(?= )", "\n\n", f"{body.strip()}\n")
+        made = kept(keep, name, f"{_LAYOUT}\0{plain}", lambda: _black(plain))
     except SyntaxError as error:
         who = templates.name if templates else "iac-gen"
         raise GeneratorError(f"the templates of {who} do not give Python: {error}") from None
     return f"{head}{end}{gap}{made}{space}{mark}{tables}"
-
-
-def _formatted(text: str, file: Path | None) -> str:
-    """Return what black makes of `text`; a file of the same content has it already."""
-    stamp = hashlib.sha256(f"{_LAYOUT}\0{text}".encode()).hexdigest()
-    if file is not None:
-        with suppress(LimitError, UnicodeDecodeError):
-            kept, _, made = read_file(file).decode().partition("\n")
-            if kept == stamp:
-                return made
-    made = _black(text)
-    if file is not None:
-        with suppress(OSError):
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(file, f"{stamp}\n{made}")
-    return made
 
 
 @lru_cache(maxsize=64)
@@ -245,7 +225,7 @@ def _values(module: Module, quirks: str, templates: Templates | None) -> dict[st
     return {
         **header(module, quirks, templates),
         "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
-        "contract": [SourceText(name) for name in _CONTRACT if present[name]],
+        "contract": [SourceText(name) for name in CONTRACT if present[name]],
         "exported": [literal(name) for name in ("APP", *sorted(t.function for t in module.tools))],
         "app": _app(module),
         "objects": identifier(objects_module(module.key)),
@@ -283,7 +263,7 @@ def header(module: Module, quirks: str, templates: Templates | None) -> dict[str
 def _contract(module: Module, used: str) -> dict[str, bool]:
     owners: list[Class | Record] = [*module.classes.values(), *module.records.values()]
     return {
-        **{name: name in used for name in _CONTRACT},
+        **{name: name in used for name in CONTRACT},
         **dict.fromkeys(("App", "Class", "Enum", "Record", "Schema", "objects"), True),
         "tool": bool(module.tools),
         "Intent": any(tool.intent for tool in module.tools),

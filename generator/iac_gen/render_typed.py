@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from iac_gen.describe import WIDTH, app_words, docstring
 from iac_gen.ir import Attribute, Method, Module, TypedClass, TypedModule
-from iac_gen.merge import APPLICATION
 from iac_gen.render import Templates, header, laid, render_source
 from iac_gen.text import SourceText, exact, identifier, literal, prose
 from iac_gen.typed import COMMANDS, RUNTIME, TYPING, typed
@@ -112,7 +111,7 @@ def _code(value: Any) -> Iterator[str]:
 
 
 def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]:
-    held = bool(one.items) and one.term != APPLICATION
+    held = bool(one.items)
     base = list(one.bases)
     if made.commands and base[-1] in ("Object", "TextObject"):
         base.insert(0, COMMANDS)

@@ -14,6 +14,9 @@ from iac_gen.surface import FACTS, LevelFall, Row, Surface, by_codes, in_words
 from iac_gen.text import clean
 from iac_runtime.tool import at_most
 
+UNFORESEEN: Final = "unforeseen"
+"""The code of what an error that nobody foresaw cost: an item, else its app."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -106,6 +109,12 @@ class Report:
     def tokens(self) -> int:
         """What a listing of every tool costs a client that takes them all at once: bytes/4."""
         return sum(app.tokens for app in self.apps)
+
+    @property
+    def lost(self) -> list[Diagnostic]:
+        """The inputs that gave no module, and the items that an unforeseen error cost."""
+        found = (one for app in self.apps for one in app.diagnostics if one.code == UNFORESEEN)
+        return [*self.failed, *found]
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data; `read` takes it back."""

@@ -210,12 +210,13 @@ def _texts(value: Any) -> Iterator[str]:
 def _tell_removed(part: Part | Dictionary, file: str, found: list[Diagnostic]) -> None:
     if count := sum(count_invisible(text) for text in _texts(part)):
         word = "character" if count == 1 else "characters"
-        text = f"{count} invisible {word} removed from {_label(part)}"
+        text = f"{count} invisible {word} removed from {label(part)}"
         line = 0 if isinstance(part, Dictionary) else part.line
         found.append(Diagnostic(file, line, "cleaned", text))
 
 
-def _label(part: Part | Dictionary) -> str:
+def label(part: Part | Dictionary) -> str:
+    """Return what a part of a dictionary is, and its name."""
     if isinstance(part, Dictionary):
         return "the title"
     name = next((getattr(part, slot) for slot in _NAMES if getattr(part, slot, "")), "")
@@ -269,5 +270,5 @@ def _kept_items(items: tuple[Any, ...], file: str, found: list[Diagnostic]) -> I
         if not fault:
             yield kept
         elif not isinstance(item, Synonym | TypeRef):
-            text = f"{_label(item)} {fault}; it is left out"
+            text = f"{label(item)} {fault}; it is left out"
             found.append(Diagnostic(file, item.line, "name", text, "error"))

@@ -5,8 +5,7 @@ of the dictionary becomes a class, its elements a collection; a command is a met
 parameter is an object, else it is called on `app`.
 """
 
-import keyword
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from iac_gen import naming
@@ -71,16 +70,18 @@ _RESERVED_TYPES: Final = frozenset(
     {*TYPING, *RUNTIME, "Final", "ListOf", "Mapping", "Path", "Sequence", APP_CLASS, COMMANDS,
      "MakeValues", "OBJECTS", "FIELDS", "TYPE_CHECKING", "None", "True", "False"}
 )  # fmt: skip
-_BUILTIN: Final = frozenset({"str", "int", "float", "bool", "type", "dict", "datetime"})
+_ANNOTATED: Final = naming.words_of([*_ANNOTATIONS.values(), *_ANSWERS.values()])
 """Names that an attribute would take from the annotations after it."""
-_OBJECT_API: Final = frozenset({"get", "exists", "set"})
+_OBJECT_API: Final = frozenset({"exists", "get", "set"})
+"""What every typed object has; `iac_runtime.objects` is not known here, and a test compares."""
+
 _API: Final = _OBJECT_API | {"by_id", "count", "first", "last", "make", "select"}
+_ATTRIBUTE_RESERVED: Final = _ANNOTATED | _OBJECT_API | naming.SELF_RESERVED
 
 
-def _attribute(term: str, code: str) -> str:
-    """Return the Python name of a property or of elements."""
-    name = naming.field_key(term, code)
-    return f"{name}_" if keyword.iskeyword(name) or name in _BUILTIN | _OBJECT_API else name
+def _attribute(term: str, code: str, taken: Collection[str] = ()) -> str:
+    """Return the Python name of a property or of elements; not one that is taken."""
+    return naming.escaped(naming.field_key(term, code), _ATTRIBUTE_RESERVED | {*taken})
 
 
 def typed(module: Module) -> TypedModule:
@@ -89,8 +90,7 @@ def typed(module: Module) -> TypedModule:
 
 
 def _name(term: str, taken: Iterable[str]) -> str:
-    found = naming.alias(term)
-    return naming.unique(f"{found}_" if found in _RESERVED_TYPES else found, taken)
+    return naming.unique(naming.escaped(naming.alias(term), _RESERVED_TYPES), taken)
 
 
 class _Builder:
@@ -121,9 +121,7 @@ class _Builder:
         self.literals: dict[str, tuple[str, ...]] = {}
         self.literal_names: dict[str, str] = {}
         for enum, (alias, _) in self.aliases.items():
-            self.literal_names[enum] = naming.unique(
-                f"{alias}_" if alias in _RESERVED_TYPES else alias, taken
-            )
+            self.literal_names[enum] = naming.unique(naming.escaped(alias, _RESERVED_TYPES), taken)
             taken.add(self.literal_names[enum])
         self.taken = taken
         self.makes = any(tool.op == "make" and not tool.bind for tool in module.tools)
@@ -208,7 +206,8 @@ class _Builder:
             bases = ("TextObject", self.names[above]) if own else (self.names[above],)
         else:
             bases = ("TextObject",) if text else ("Object",)
-        made = [naming.unique(f"{name}{what}", self.taken) for what in ("Row", "Values", "Name")]
+        taken = self.taken | _RESERVED_TYPES
+        made = [naming.unique(f"{name}{what}", taken) for what in ("Row", "Values", "Name")]
         self.taken |= {*made}
         row, values, keys = made
         return TypedClass(
@@ -228,7 +227,7 @@ class _Builder:
         values = {key for other in above for key, _ in other.values}
         taken: dict[str, Attribute] = {}
         for prop in row.properties:
-            attribute = self._property(prop, {*taken})
+            attribute = self._property(prop, taken)
             if attribute.jxa in {one.jxa for one in taken.values()}:
                 continue
             before = inherited.get(attribute.name)
@@ -273,10 +272,8 @@ class _Builder:
             name += "_"
         return Attribute(name, new.kind, new.held, new.jxa, new.term)
 
-    def _property(self, prop: Property, taken: set[str]) -> Attribute:
-        name = _attribute(prop.term, prop.code)
-        while name in taken:
-            name += "_"
+    def _property(self, prop: Property, taken: Collection[str]) -> Attribute:
+        name = _attribute(prop.term, prop.code, taken)
         writes = "w" in prop.access
         single = self._single_object(prop)
         if single:
@@ -352,7 +349,7 @@ class _Builder:
     def _commands(self, made: Mapping[str, TypedClass]) -> list[Method]:
         """Share the commands out to the classes; return those that every object takes."""
         everywhere: list[Method] = []
-        taken = {a.name for one in made.values() for a in one.attributes} | _API | _BUILTIN
+        taken = {a.name for one in made.values() for a in one.attributes} | _API | _ANNOTATED
         for tool in self.module.tools:
             objects = len(made) > 1 and tool.event == EXISTS
             if tool.op != "command" or tool.bind or objects:
@@ -361,8 +358,7 @@ class _Builder:
             parts = {part.removeprefix("list of ") for part in alternatives(direct.row.type)} if (
                 direct
             ) else set()  # fmt: skip
-            name = tool.function.rstrip("_")
-            name = f"{name}_" if keyword.iskeyword(name) or name in taken else name
+            name = naming.escaped(tool.function.rstrip("_"), taken)
             terms = [part for part in parts if self._is_object(part)]
             if direct and "specifier" in parts:
                 everywhere.append(self._method(name, tool, direct))

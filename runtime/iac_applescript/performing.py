@@ -205,6 +205,7 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         turns=[app for app, _ in map(toolset.app, told) if app],
         lines=tuple(worst_lines(script, found)),
         pin=given.digest,
+        secrets=found.secrets,
     )
 
 

@@ -49,6 +49,7 @@ class ScriptToolset:
         catalogue: The dictionaries and generated tools.
         state: The folder of what is learned.
         run: Runs osascript.
+        secrets: The policy's globs over properties that are never read.
         find: The search for generated tools.
         skill_folder: The user's own guides.
         runs: Says whether the app of a bundle id runs, without starting it.
@@ -63,6 +64,7 @@ class ScriptToolset:
         state: Path,
         run: RunInTurns,
         *,
+        secrets: Sequence[str] = (),
         find: FindTools | None = None,
         skill_folder: Path | None = None,
         runs: Callable[[str], bool] = lambda _app: False,
@@ -71,7 +73,7 @@ class ScriptToolset:
         taint: Taint | None = None,
     ) -> None:
         self.catalogue = catalogue
-        self.analyser = Analyser(catalogue)
+        self.analyser = Analyser(catalogue, tuple(secrets))
         self.store = PatternStore(state)
         self.run = run
         self.find = find
@@ -97,6 +99,7 @@ class ScriptToolset:
         turns: Collection[str] = (),
         lines: tuple[Shown, ...] = (),
         pin: str = "",
+        secrets: tuple[str, ...] = (),
     ) -> Plan:
         """Return the plan of a call that does `work`.
 
@@ -106,6 +109,7 @@ class ScriptToolset:
             turns: Bundle ids of the apps that are told one thing at a time.
             lines: The lines of a script that a person should see.
             pin: The digest of a script that is not in the arguments.
+            secrets: What a script reads that no setting allows to read.
         """
 
         def perform(cancel: Cancellation | None) -> ToolResult:
@@ -117,7 +121,7 @@ class ScriptToolset:
 
         says = line or tool.name
         told = (tool.name, effects, call.arguments)
-        facts = CallFacts(*told, line=says, raised=raised, shown=lines, pin=pin)
+        facts = CallFacts(*told, line=says, raised=raised, shown=lines, pin=pin, secrets=secrets)
         return Plan(tool, facts, perform)
 
     def _answer(self, work: Work, given: Arguments, run: Runner) -> Result:
@@ -210,6 +214,7 @@ def open_toolset(context: ToolContext) -> ScriptToolset:
         catalogue,
         open_state(),
         executor.run,
+        secrets=context.permissions.policy.secrets,
         find=Index(catalogue).find,
         runs=lambda app: executor.test_app(app).running == "yes",
         real=executor.version().osascript is not None,

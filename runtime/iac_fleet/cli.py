@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -80,14 +80,7 @@ def add_team(
         raise click.UsageError("--host is for the role of a Mac: leave out --reads and --leads.")
     with database.connected(_address(address)) as connection:
         database.add_team(connection, team, role, duty or "mac", host)
-    click.echo(f"{role} {_DUTIES[duty or 'mac']} {team}.")
-
-
-_DUTIES: Final[dict[database.Duty, str]] = {
-    "mac": "can send the audit logs of",
-    "reader": "can read the record of",
-    "lead": "can read the record, publish policies and answer questions of",
-}
+    click.echo(f"{role} is now a {duty or 'mac'} of {team}.")
 
 
 @cli.command()

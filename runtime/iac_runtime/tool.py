@@ -218,7 +218,7 @@ class App(NamedTuple):
     name: str
     kind: Kind = "application"
 
-    def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:  # noqa: ARG002
+    def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:  # noqa: ARG002
         """Call the tool `function` stands for; typed as that function.
 
         Raises:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from mcp.client.session import IncomingMessage
 
 Scripted = TypeVar("Scripted", ElicitationAnswer, SamplingAnswer)
+_READING: Final = 0.6
+"""Seconds until a scripted person says no."""
+
 _LISTENING: Final = ("resources/subscribe", "subscriptions/listen")
 
 
@@ -122,6 +125,9 @@ class ClientCallbacks:
         if given is None:
             # What `claude -p` does, where nobody can be asked.
             return ElicitResult(action="cancel")
+        if given.action != "accept":
+            # A person takes that long, and servers do not believe one who says no at once.
+            await anyio.sleep(_READING)
         form = given.action == "accept" and params.mode != "url"
         return ElicitResult(
             action=given.action, content=dict(given.content or {}) if form else None

@@ -33,6 +33,8 @@ MAGIC: Final = b"AEA1"
 
 _BUILT_IN: Final = "is.workflow.actions."
 _HERE: Final = "\ufffc"
+_OWN: Final = frozenset({"AppIntentDescriptor", "UUID"})
+"""Keys of an action that no parameter of it can have."""
 _FOREVER: Final = 3600.0
 _TEXTS: Final = ("text", "date")
 _KINDS: Final[Mapping[str, type | tuple[type, ...]]] = {
@@ -197,7 +199,7 @@ class _ShortcutRun:
         passed = {}
         for key, row in action.get("parameters", {}).items():
             value = None
-            if key in held:
+            if key in held and key not in _OWN:
                 value = self.resolve_variable(held[key], bare=row["type"] not in _TEXTS)
             kinds = _KINDS.get(row["type"], str)
             wrong = not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)

@@ -15,6 +15,7 @@ from making import sdef
 from iac_gen import entry, macos
 from iac_gen.cli import build as cli_build
 from iac_gen.cli.group import cli
+from iac_gen.describe import command_verb
 from iac_gen.macos import Unscriptable
 
 TRUNCATED = sdef()[:200]
@@ -332,3 +333,21 @@ def test_the_entry_hands_over_to_the_command_line(
         entry.main()
     assert ended.value.code == 0
     assert "com.apple.Notes" in capsys.readouterr().out
+
+
+def test_an_item_that_an_unforeseen_error_costs_is_told_and_ends_with_1(
+    diary: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(command: Any, *rest: Any) -> Any:
+        if command.name == "reread":
+            raise KeyError("sure")
+        return command_verb(command, *rest)
+
+    monkeypatch.setattr("iac_gen.lower.command_verb", fails)
+    said = "command reread cannot be built: KeyError: 'sure'; it is left out [unforeseen]"
+    # The second build only reads what the first one kept.
+    for _ in range(2):
+        result = run("build", "--dictionary", diary, "--output", tools, code=1)
+        assert result.stderr == f"iac-gen: skipped {diary}:16: error: {said}\n"
+        assert re.search(r"^diary +Diary +5 ", result.stdout, re.M)
+    assert "diary_make" in json.loads((tools / "catalogue.json").read_text())["tools"]

@@ -39,7 +39,13 @@ from iac_simulator import shortcuts
 
 LATER = value("primitive", typeIdentifier=8)
 ACTIONS = (
-    action("GetStreakIntent", parameter("mood", MOOD), outputType=NUMBER),
+    action(
+        "GetStreakIntent",
+        parameter("mood", MOOD),
+        # A name that its shortcut uses itself: no value of it is passed on, not even the default.
+        parameter("UUID", NUMBER, {"int": 1}),
+        outputType=NUMBER,
+    ),
     action(
         "AddEntryIntent",
         parameter("body"),

@@ -1,6 +1,7 @@
 """The pipeline as a whole: no dictionary breaks a build, and the same input gives the same."""
 
 import ast
+import json
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -12,10 +13,11 @@ from golden import standard
 from hypothesis import given
 from making import build, inputs, module, read, sdef, source
 
+from iac_gen.lower import lower
 from iac_gen.model import Include, SdefCommand, Suite
 from iac_gen.pipeline import generate
 from iac_gen.report import Report
-from iac_gen.resolve import STANDARD, select
+from iac_gen.resolve import STANDARD, Resolved, select
 
 
 @given(DICTIONARIES)
@@ -26,6 +28,39 @@ def test_any_dictionary_becomes_a_module_or_costs_that_app(dictionary: Any) -> N
         ast.parse(files["diary.py"])
     else:
         assert {one.code for one in report.failed} == {"proof"}
+
+
+def stumble(monkeypatch: pytest.MonkeyPatch, app: str, term: str = "") -> None:
+    """Make the stage that lowers fail for one app, or for one command of it."""
+
+    def fails(resolved: Resolved, *rest: Any, **more: Any) -> Any:
+        terms = {one.name for one in resolved.commands}
+        if resolved.source.name == app and (not term or term in terms):
+            raise KeyError("nobody thought of this")
+        return lower(resolved, *rest, **more)
+
+    monkeypatch.setattr("iac_gen.pipeline.lower", fails)
+
+
+def test_an_error_that_nobody_foresaw_costs_its_item(monkeypatch: pytest.MonkeyPatch) -> None:
+    stumble(monkeypatch, "Diary", "reread")
+    files, report = generate(inputs(source(), source(name="Ledger")))
+    tools = json.loads(files["catalogue.json"])["tools"]
+    assert "ledger_reread" in tools
+    assert "diary_reread" not in tools
+    assert "diary_make" in tools
+    said = "command reread cannot be built: KeyError: 'nobody thought of this'; it is left out"
+    assert [str(one) for one in report.lost] == [f"app.sdef:16: error: {said} [unforeseen]"]
+    assert Report.read(report.data()).lost == report.lost
+
+
+def test_an_error_that_no_item_makes_costs_its_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    stumble(monkeypatch, "Diary")
+    files, report = generate(inputs(source(), source(name="Ledger")))
+    assert "ledger.py" in files
+    assert "diary.py" not in files
+    said = "Diary: error: cannot be built: KeyError: 'nobody thought of this' [unforeseen]"
+    assert [str(one) for one in report.lost] == [said]
 
 
 def test_the_order_of_the_input_changes_nothing() -> None:

@@ -9,8 +9,10 @@ from builds import Built
 from making import build, inputs, module, source
 
 from iac_gen import pipeline
+from iac_gen import prove_imports as prove_imports_module
 from iac_gen.pipeline import generate
 from iac_gen.prove import prove, prove_classes, prove_schema, prove_source
+from iac_gen.prove_imports import prove_imports
 from iac_gen.render import render_module
 
 HEAD = '''"""Tools."""
@@ -80,6 +82,70 @@ def test_each_forbidden_construct_is_found(line: str, expected: str) -> None:
         assert any(expected in fault for fault in faults), faults
     else:
         assert faults == []
+
+
+NAMED = {
+    "def tool": "tool is bound twice in the module",
+    "def reread": "reread is bound twice in the module",
+    "def str": "str means something of the app where it must not",
+    "def other(b: Page)": "Page is bound nowhere",
+}
+
+
+@pytest.mark.parametrize(("start", "expected"), NAMED.items())
+def test_a_name_is_bound_once_and_known_where_it_is_read(start: str, expected: str) -> None:
+    head, end = start.partition("(")[0], start.partition("(")[2] or "a: str)"
+    other = TOOL.replace("def reread(a: str)", f"{head}({end}")
+    assert expected in list(prove_source(f"{HEAD}{TOOL}\n\n{other}"))
+
+
+def test_what_is_read_in_a_class_is_not_what_the_class_binds() -> None:
+    head = "from iac_runtime.objects import Object, Prop\n\n\nclass Page(Object):\n"
+    right = f'{head}    body: Prop[str] = Prop("body")\n'
+    assert list(prove_classes(right)) == []
+    odd = f'{right}    str: Prop[str] = Prop("str")\n    body: Prop[Odd] = Prop("body")\n'
+    assert list(prove_classes(odd)) == [
+        "body is bound twice in Page",
+        "Odd is bound nowhere",
+        "str means something of the app where it must not",
+    ]
+
+
+IMPORTED = {
+    "a: str)": "",
+    "a: str, a: str)": "diary.py cannot be imported: SyntaxError: duplicate argument 'a'",
+    "b: str)": "reread cannot be called: TypeError: reread() got an unexpected keyword argument",
+    "reread: str, a: str = '')": "reread cannot be called: TypeError: reread() missing 1",
+    "a: str = ().real)": "diary.py cannot be imported: AttributeError: 'tuple' object has no",
+}
+
+
+@pytest.mark.parametrize(("end", "expected"), IMPORTED.items())
+def test_what_is_written_is_imported_and_called_before(end: str, expected: str) -> None:
+    text = f"{HEAD}{TOOL.replace('a: str)', end)}SCHEMAS = {{'reread': ''}}\n"
+    faults = [one.message for one in prove_imports("diary", {"diary.py": text})]
+    assert [one[: len(expected)] for one in faults] == [expected] * bool(expected)
+
+
+def test_nothing_but_our_packages_is_found_by_what_is_proved() -> None:
+    lines = ["import json, iac_runtime.tool", "import click", "import iac_gen"]
+    faults = [prove_imports("a", {"a.py": f"{HEAD}{line}\nSCHEMAS = {{}}"}) for line in lines]
+    said = "a.py cannot be imported: ModuleNotFoundError: No module named"
+    assert [[one.message for one in found] for found in faults] == [
+        [],
+        [f"{said} 'click'"],
+        [f"{said} 'iac_gen'"],
+    ]
+
+
+def test_a_proof_is_kept_by_the_content_of_the_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad = {"a.py": HEAD}, {"a.py": f"{HEAD}import click\n"}
+    assert prove_imports("a", good, tmp_path) == []
+    monkeypatch.setattr(prove_imports_module, "_ask", lambda _: '["asked"]')
+    assert prove_imports("a", good, tmp_path) == []
+    assert [one.message for one in prove_imports("a", bad, tmp_path)] == ["asked"]
 
 
 CHANGED = (

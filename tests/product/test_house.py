@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("generator", "runtime", "templates")
-LONGEST = 400
+LONGEST = 700
 
 
 def modules() -> dict[str, Path]:

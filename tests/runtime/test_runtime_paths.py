@@ -1,7 +1,6 @@
 """Paths where files are objects: in a small app, and in the committed Finder and System Events."""
 
 import importlib
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -127,9 +126,9 @@ def test_only_an_app_with_folders_and_a_startup_disk_names_files_by_objects(
     missing: str, found: bool
 ) -> None:
     classes = {name: row for name, row in FILES.classes.items() if name != missing}
-    assert has_folders(replace(FILES, classes=classes)) == found
+    assert has_folders(Tables("files", FILES.app, classes, {}, {}, {})) == found
     bare = APPLICATION._replace(properties=())
-    assert not has_folders(replace(FILES, classes={**classes, "application": bare}))
+    assert not has_folders(Tables("files", FILES.app, {**classes, "application": bare}, {}, {}, {}))
 
 
 def test_a_path_ends_in_a_folder_where_nothing_else_is_said() -> None:

@@ -31,7 +31,7 @@ from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
 from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, Previous, app_modules
 from iac_gen.remember import BuildCache, generator_digest, read_cache, write_cache
-from iac_gen.report import AppReport, Report, changes, difference, spans
+from iac_gen.report import UNFORESEEN, AppReport, Report, changes, difference, spans
 from iac_gen.surface import LevelFall
 from iac_gen.text import clean, on_one_line
 from iac_gen.write import (
@@ -163,7 +163,7 @@ def _tell(report: Report, folder: Path, *, prune: bool, as_json: bool) -> None:
         click.echo(json.dumps(report.data(), indent=1))
     else:
         _print(report, folder, prune)
-    end_with(report.failed)
+    end_with(report.lost)
     if not report.apps:
         fail("no app with a scripting dictionary was found; run iac-gen list to see why", 1)
 
@@ -207,7 +207,8 @@ _TOLD: Final = 10
 def _warn(diagnostics: Iterable[Diagnostic]) -> None:
     told: Counter[tuple[str, str]] = Counter()
     for one in diagnostics:
-        if one.level == "note":
+        # What an unforeseen error cost is told at the end.
+        if one.level == "note" or one.code == UNFORESEEN:
             continue
         told[one.file, one.code] += 1
         if told[one.file, one.code] <= _TOLD:
@@ -252,7 +253,7 @@ def check(
     again = " ".join(["iac-gen build", *sys.argv[2:]])
     if report.falls:
         _end_with_falls(report, "a build stops", ["build", *sys.argv[2:]])
-    end_with(report.failed)
+    end_with(report.lost)
     if differing:
         count = "1 file differs" if len(differing) == 1 else f"{len(differing)} files differ"
         fail(f"{count} from what a build would write; correct this with: {again}", 1)
@@ -328,7 +329,7 @@ def diff(
         click.echo(json.dumps(told, indent=1))
     else:
         click.echo("".join(f"{line}\n" for line in lines), nl=False)
-    end_with(report.failed)
+    end_with(report.lost)
 
 
 COMMANDS: Final = {"build": build, "check": check, "diff": diff}

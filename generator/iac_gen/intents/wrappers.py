@@ -11,7 +11,6 @@ bytes. Which names a shortcut needs rests on docs/intents.md.
 import plistlib
 import uuid
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 from iac_gen.intents.facts import KINDS
@@ -35,6 +34,10 @@ _IF: Final = 0
 _OTHERWISE: Final = 1
 _END: Final = 2
 _ACTIONS: Final = "is.workflow.actions."
+_UUID: Final = "UUID"
+_DESCRIPTOR: Final = "AppIntentDescriptor"
+_OURS: Final = frozenset({_UUID, _DESCRIPTOR, CALL})
+"""Keys that a shortcut has itself: a parameter with such a name cannot be given."""
 
 
 def wrappers(module: Module) -> str:
@@ -48,6 +51,8 @@ def lacking(tool: ToolFunction, module: Module) -> str:
     """Return why no shortcut is made for a tool; empty where one is."""
     for one in tool.parameters:
         if one.required and not _is_plain(one, module):
+            if one.row.code in _OURS:
+                return f"needs the parameter {one.row.code}, whose name shortcuts use themselves"
             named = one.row.type in module.classes
             return "needs an entity" if named else f"needs a value of the type {one.row.type}"
     return ""
@@ -64,20 +69,21 @@ def wrapper(tool: ToolFunction, module: Module) -> dict[str, Any]:
     """Return the shortcut of a tool."""
     steps: list[Step] = []
 
-    def step(action: str, **held: Any) -> Step:
+    def step(action: str, held: Mapping[str, Any]) -> Step:
         """Add an action; return the reference to what it gives."""
         name = f"{tool.name} {len(steps)}"
         ident = str(uuid.uuid5(uuid.NAMESPACE_OID, name)).upper()
-        parameters = {**held, "UUID": ident}
+        parameters = {**held, _UUID: ident}
         steps.append(
             {"WFWorkflowActionIdentifier": action, "WFWorkflowActionParameters": parameters}
         )
         return {"OutputName": "Value", "OutputUUID": ident, "Type": "ActionOutput"}
 
-    given = step(f"{_ACTIONS}detect.dictionary", WFInput=_attached({"Type": "ExtensionInput"}))
+    given = step(f"{_ACTIONS}detect.dictionary", {"WFInput": _attached({"Type": "ExtensionInput"})})
 
     def value(key: str) -> Step:
-        return step(f"{_ACTIONS}getvalueforkey", WFDictionaryKey=key, WFInput=_attached(given))
+        asked = {"WFDictionaryKey": key, "WFInput": _attached(given)}
+        return step(f"{_ACTIONS}getvalueforkey", asked)
 
     call = value(CALL)
     whole = f"{module.app.id}.{tool.event}"
@@ -85,7 +91,7 @@ def wrapper(tool: ToolFunction, module: Module) -> dict[str, Any]:
 
     def held(one: ToolParameter, source: Mapping[str, Any]) -> dict[str, Any]:
         form = _text if one.row.type in _TEXTS else _attached
-        return {other.get(one.row.code, one.row.code): form(source)}
+        return {other.get("parameters", {}).get(one.row.code, one.row.code): form(source)}
 
     always, maybe = taken(tool, module)
     values: dict[str, Any] = {}
@@ -100,25 +106,28 @@ def wrapper(tool: ToolFunction, module: Module) -> dict[str, Any]:
         **({"TeamIdentifier": _APPLE} if module.app.id.startswith("com.apple.") else {}),
     }
 
-    def act(left: Sequence[tuple[ToolParameter, Step]], **given: Any) -> Step:
+    def act(left: Sequence[tuple[ToolParameter, Step]], given: Mapping[str, Any]) -> Step:
         """Add the action with what is given, or the branches of the next that may be missing."""
         if not left:
-            return step(other.get("action", whole), AppIntentDescriptor=descriptor, **given)
+            return step(other.get("action", whole), {**given, _DESCRIPTOR: descriptor})
         (one, source), *rest = left
         group = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{tool.name} if {len(steps)}")).upper()
-        branch = partial(step, f"{_ACTIONS}conditional", GroupingIdentifier=group)
-        asked = {"Type": "Variable", "Variable": _attached(source)}
-        branch(WFControlFlowMode=_IF, WFCondition=_HAS_VALUE, WFInput=asked)
-        act(rest, **given, **held(one, source))
-        branch(WFControlFlowMode=_OTHERWISE)
-        act(rest, **given)
-        return branch(WFControlFlowMode=_END)
 
-    answer = act(waiting, **values)
-    text = step(
-        f"{_ACTIONS}gettext", WFTextActionText=_text(call, *([answer] if tool.result else []))
-    )
-    step(f"{_ACTIONS}output", WFOutput=_text(text))
+        def branch(mode: int, asked: Mapping[str, Any]) -> Step:
+            facts = {**asked, "GroupingIdentifier": group, "WFControlFlowMode": mode}
+            return step(f"{_ACTIONS}conditional", facts)
+
+        variable = {"Type": "Variable", "Variable": _attached(source)}
+        branch(_IF, {"WFCondition": _HAS_VALUE, "WFInput": variable})
+        act(rest, {**given, **held(one, source)})
+        branch(_OTHERWISE, {})
+        act(rest, given)
+        return branch(_END, {})
+
+    answer = act(waiting, values)
+    said = _text(call, *([answer] if tool.result else []))
+    text = step(f"{_ACTIONS}gettext", {"WFTextActionText": said})
+    step(f"{_ACTIONS}output", {"WFOutput": _text(text)})
     return {
         "WFWorkflowActions": steps,
         "WFWorkflowHasOutputAction": True,
@@ -133,9 +142,9 @@ def wrapper(tool: ToolFunction, module: Module) -> dict[str, Any]:
 
 
 def _is_plain(parameter: ToolParameter, module: Module) -> bool:
-    # A key with a dot is a path in a dictionary.
     plain = parameter.row.type in _PLAIN or parameter.row.type in module.enums
-    return plain and "." not in parameter.row.code
+    # A key with a dot is a path in a dictionary.
+    return plain and "." not in parameter.row.code and parameter.row.code not in _OURS
 
 
 def _attached(source: Mapping[str, Any]) -> dict[str, Any]:

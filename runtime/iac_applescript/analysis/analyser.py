@@ -37,6 +37,9 @@ _PROCESS: Final = frozenset(("process", "processes"))
 _UNBOUND: Final = frozenset(("dynamic", "fault", "nesting", "target"))
 """Rules of reasons after which the members that are asked are not known."""
 
+_UNREAD: Final = frozenset(("fault", "nesting", "shape"))
+"""Rules of reasons for which statements were not read, or in the wrong place."""
+
 _BLIND: Final = frozenset(
     """
     dynamic fault handler member name nesting phrase raw shape target text unknown
@@ -54,6 +57,7 @@ class Asked(NamedTuple):
         open: Whether what was found says that members are not known before it runs.
         code: Whether it makes code of texts.
         bridge: Whether it goes to Objective-C.
+        secrets: Properties that are never read: taken out of what apps answer.
     """
 
     apps: tuple[str, ...]
@@ -62,6 +66,7 @@ class Asked(NamedTuple):
     open: bool
     code: bool
     bridge: bool
+    secrets: tuple[str, ...] = ()
 
 
 class Analysis(NamedTuple):
@@ -77,6 +82,7 @@ class Analysis(NamedTuple):
         effects: What its statements do, as far as they were understood.
         processes: Of a JavaScript, those it goes through; empty for one that is not named.
         asked: Of a JavaScript, what it is held to when it runs.
+        secrets: What it reads that no setting allows to read; it is refused then.
     """
 
     level: Level
@@ -88,6 +94,7 @@ class Analysis(NamedTuple):
     effects: tuple[Effect, ...] = ()
     processes: tuple[str, ...] = ()
     asked: Asked | None = None
+    secrets: tuple[str, ...] = ()
 
 
 def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
@@ -116,10 +123,14 @@ def scanned(script: str, language: Language) -> Scan:
 
 
 class Analyser:
-    """Analyses scripts against the dictionaries of a catalogue; safe to share between threads."""
+    """Analyses scripts against the dictionaries of a catalogue; safe to share between threads.
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    `secrets` are the policy's globs over properties that are never read.
+    """
+
+    def __init__(self, catalogue: Catalogue, secrets: tuple[str, ...] = ()) -> None:
         self.catalogue = catalogue
+        self.secrets = secrets
         self._known: dict[str, Vocabulary] = {}
 
     def analyse(self, script: str, language: Language) -> Analysis:
@@ -144,14 +155,14 @@ class Analyser:
         except (OverBudgetError, RecursionError):
             says = "takes more steps to judge than IAC follows; split it into shorter scripts"
             findings.add("DANGEROUS", "nesting", says, "", 0)
-            spelled = {
-                token.folded.removesuffix(".app") for token in scanned(script, language).tokens
-            }
-            for app in self.catalogue.apps.values():
-                if spelled & {app.name.casefold(), app.id.casefold()}:
-                    findings.targets[app.id] = None
+            self._name_targets(script, language, findings)
         for fault in faults:
             findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
+        if language == "applescript" and findings.found(_UNREAD):
+            # No bridge takes out what a statement reads that was not followed.
+            for target in map(self.find, findings.targets):
+                if target and target.secrets:
+                    findings.read_secret(f"an unknown object of {target.name}", "", 0)
         told = {effect.app for effect in findings.effects}
         apps = (app for app in map(self.find, findings.targets) if app and app.bundle not in told)
         effects = (*findings.effects, *(Effect("read", app.bundle, app.name) for app in apps))
@@ -171,8 +182,28 @@ class Analyser:
             tuple(findings.starts.values()),
             tuple(row._replace(level=highest((row.level, least))) for row in effects),
             tuple(dict.fromkeys(findings.processes)),
-            _asked(findings, reasons) if language == "javascript" else None,
+            self._asked(findings, reasons) if language == "javascript" else None,
+            tuple(findings.secrets),
         )
+
+    def _name_targets(self, script: str, language: Language, findings: Findings) -> None:
+        """Count every app whose name a script spells out as a target."""
+        tokens = scanned(script, language).tokens
+        spelled = {token.folded.removesuffix(".app") for token in tokens}
+        for app in self.catalogue.apps.values():
+            if spelled & {app.name.casefold(), app.id.casefold()}:
+                findings.targets[app.id] = None
+
+    def _asked(self, findings: Findings, reasons: Sequence[Reason]) -> Asked:
+        code = any(reason.says == HARMFUL_NAMES["eval"] for reason in reasons)
+        unknown = findings.found(_UNBOUND)
+        apps, names, sets = (
+            tuple(sorted(r)) for r in (findings.named, findings.asked, findings.put)
+        )
+        wide = unknown or code
+        known = map(self.vocabulary, self.catalogue.apps) if wide else map(self.find, apps)
+        secrets = {name for app in known if app for name in app.secrets}
+        return Asked(apps, names, sets, wide, code, "ObjC" in names, tuple(sorted(secrets)))
 
     def find(self, name: str) -> Vocabulary | None:
         """Return the vocabulary of the app with this name or bundle id, exactly but for case."""
@@ -185,16 +216,9 @@ class Analyser:
     def vocabulary(self, key: str) -> Vocabulary | None:
         """Return the vocabulary of an app of the catalogue; it is made once."""
         if key not in self._known and key in self.catalogue.apps:
-            self._known[key] = vocabulary_of(self.catalogue.tables(self.catalogue.apps[key]))
+            tables = self.catalogue.tables(self.catalogue.apps[key])
+            self._known[key] = vocabulary_of(tables, self.secrets)
         return self._known.get(key)
-
-
-def _asked(findings: Findings, reasons: Sequence[Reason]) -> Asked:
-    code = any(reason.says == HARMFUL_NAMES["eval"] for reason in reasons)
-    unknown = any(reason.rule in _UNBOUND and reason.level == "DANGEROUS" for reason in reasons)
-    apps, names, sets = (sorted(row) for row in (findings.named, findings.asked, findings.put))
-    bridge = "ObjC" in names
-    return Asked(tuple(apps), tuple(names), tuple(sets), unknown or code, code, bridge)
 
 
 class Reach(NamedTuple):

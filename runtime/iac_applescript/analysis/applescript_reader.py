@@ -15,6 +15,7 @@ from iac_applescript.analysis.applescript_names import (
     labelled,
     statements,
 )
+from iac_applescript.analysis.applescript_secrets import secrets_read
 from iac_applescript.analysis.applescript_shapes import (
     asked_about,
     condition,
@@ -89,6 +90,8 @@ class _Reader:
         self.named = tuple({app.key: app for app in self._mentioned(scan.tokens)}.values())
         # What names no app reaches none; a call behind `tell` or `of` is judged all the same.
         seen = (*self.named, *self.additions)
+        terms = any(token.folded == "using" for token in scan.tokens)
+        self.borrowed = self.named if terms else ()
         self.verbs = dangerous_verbs(seen) if self.named else frozenset[str]()
 
     def add(self, level: Level, rule: str, says: str, text: str, start: int) -> None:
@@ -319,6 +322,8 @@ class _Reader:
             elif looks_into(unit):
                 says = "reads from the screen, a shell or a settings file"
                 self.add("MODIFY", "private", says, unit.word, unit.start)
+        for name, unit in secrets_read(units, scene, self.borrowed):
+            self.findings.read_secret(name, unit.word, unit.start)
         self._tools(units, scene)
 
     def _command(self, unit: Unit, rest: Sequence[Unit], scene: Scene) -> None:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -162,6 +162,7 @@ class Findings:
         starts: Apps that are sent an event, by bundle id.
         effects: What the statements that were understood do, one after the other.
         processes: Names of the processes that a JavaScript goes through; empty where it names none.
+        secrets: What is read that no setting allows to read.
         asked, put, named: Of a JavaScript, the members that are asked of apps and those that are
             set, and the apps as it names them; `ObjC` is asked where it goes to Objective-C.
     """
@@ -174,6 +175,7 @@ class Findings:
     starts: dict[str, Start] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
     processes: list[str] = field(default_factory=list)
+    secrets: dict[str, None] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
     put: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
@@ -188,6 +190,7 @@ class Findings:
             self.starts,
             self.effects,
             self.processes,
+            self.secrets,
             self.asked,
             self.put,
             self.named,
@@ -210,10 +213,19 @@ class Findings:
         if known is None or highest((known.level, level)) != known.level:
             self.reasons[start, rule] = Reason(level, rule, says, text[:120], self.place(start))
 
+    def read_secret(self, name: str, text: str, start: int) -> None:
+        """Note that a secret is read, which is refused."""
+        self.secrets[name] = None
+        self.add("DANGEROUS", "secret", "reads a secret, which no setting allows", text, start)
+
     def start(self, app: str, name: str, start: int) -> None:
         """Note that an app is sent an event, which starts it."""
         if app not in self.starts:
             self.starts[app] = Start(app, name, self.place(start))
+
+    def found(self, rules: Collection[str]) -> bool:
+        """Say whether something dangerous was found by one of some rules."""
+        return any(row.rule in rules and row.level == "DANGEROUS" for row in self.reasons.values())
 
     def level(self) -> Level:
         """Return the level of all reasons together."""

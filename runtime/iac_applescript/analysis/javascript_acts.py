@@ -5,7 +5,16 @@ from typing import Final
 
 from iac_applescript.analysis.findings import Findings
 from iac_applescript.analysis.javascript_tree import Node
-from iac_applescript.analysis.javascript_values import HOLE, Args, Site, Value, exact, texts_of
+from iac_applescript.analysis.javascript_values import (
+    HOLE,
+    NOTHING,
+    Args,
+    Atom,
+    Site,
+    Value,
+    exact,
+    texts_of,
+)
 from iac_applescript.analysis.statement_effects import ADDITIONS, effect_on, flows_of, verb_for
 from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import Find, TermUse, Use, Vocabulary
@@ -95,6 +104,32 @@ class Acts:
         if says:
             self.add("DANGEROUS", "told" if says in TOLD else "member", says, key, node)
         return ""
+
+    def secrets_read(
+        self, holder: Value, apps: Sequence[Vocabulary], name: str, args: Args | None
+    ) -> Iterator[str]:
+        """Yield what a member reads that is never read, or asks for in a filter."""
+        asked = {name}
+        if name in ("whose", "where") and args is not None:
+            asked |= self._keys(args.all(), set())
+        for key in sorted(asked):
+            if any(row.secret for row in self.entries(apps, key, "property")):
+                yield key
+        for atom in holder if name == "properties" else ():
+            app = self.apps.get(str(atom[1])) if atom[0] in ("app", "of") else None
+            term = str(atom[2]) if atom[0] == "of" else "application"
+            rows = app.terms.get(term.casefold(), ()) if app else ()
+            yield from (f"all of {row.term}" for row in rows if row.secret and row.use == "class")
+
+    def _keys(self, value: Value, seen: set[Atom]) -> set[str]:
+        """Return the names of all fields of a value, at any depth."""
+        found: set[str] = set()
+        for atom in {atom for atom in value if atom[0] == "site"} - seen:
+            seen.add(atom)
+            site = self.sites[atom[1]]  # type: ignore[index]
+            found |= site.fields.keys()
+            found |= self._keys(NOTHING.union(site.any, *site.fields.values()), seen)
+        return found
 
     def acts(
         self, holder: Value, apps: Sequence[Vocabulary], name: str, use: Use, level: Level,

@@ -151,6 +151,8 @@ class AppRules(Acts):
             if commands:
                 self.acts(holder, apps, name, "command", "DANGEROUS", args)
             return self._whole(holder)
+        for secret in self.secrets_read(holder, apps, name, args):
+            self.findings.read_secret(secret, name, node.start)
         if is_secret(name) and properties:
             self.add("DANGEROUS", "secret", "reads or sets a secret", name, node)
             self.acts(holder, apps, name, "property", "DANGEROUS", args, "unknown")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from iac_base.secrets import is_secret
+from iac_runtime.policy.dataflow import secret_classes, secret_property
 from iac_runtime.policy.reach import STARTERS
 from iac_runtime.tool import Level, Property
 from iac_runtime.tools.tables import Tables
@@ -43,6 +44,7 @@ class TermUse(NamedTuple):
         event: The code of a command's event.
         answers: Whether a command declares a result.
         plain: Whether a property holds text, a number, a date or the like, never an object.
+        secret: Whether a property is never read, or a class may have one that is not.
     """
 
     use: Use
@@ -54,10 +56,14 @@ class TermUse(NamedTuple):
     event: str = ""
     answers: bool = False
     plain: bool = False
+    secret: bool = False
 
 
 class Vocabulary(NamedTuple):
-    """The words of one app: `terms` by AppleScript spelling, `names` by JXA's."""
+    """The words of one app: `terms` by AppleScript spelling, `names` by JXA's.
+
+    `secrets` are the names of the properties that are never read, as JavaScript spells them.
+    """
 
     key: str
     bundle: str
@@ -66,6 +72,7 @@ class Vocabulary(NamedTuple):
     names: Mapping[str, tuple[TermUse, ...]]
     tables: Tables
     longest: Mapping[str, int]
+    secrets: frozenset[str] = frozenset()
 
 
 def longest_of(phrases: Iterable[str]) -> dict[str, int]:
@@ -86,11 +93,11 @@ def spelled(term: str) -> str:
     return " ".join(term.casefold().split())
 
 
-def vocabulary_of(tables: Tables) -> Vocabulary:
-    """Return the words of an app."""
+def vocabulary_of(tables: Tables, secrets: tuple[str, ...] = ()) -> Vocabulary:
+    """Return the words of an app; `secrets` are the policy's globs over properties."""
     terms: dict[str, dict[TermUse, None]] = {}
     names: dict[str, dict[TermUse, None]] = {}
-    for use, spellings, members in _uses(tables):
+    for use, spellings, members in _uses(tables, secrets):
         for spelling in spellings:
             terms.setdefault(spelled(spelling), {})[use] = None
         for member in members:
@@ -103,10 +110,17 @@ def vocabulary_of(tables: Tables) -> Vocabulary:
         {name: tuple(found) for name, found in names.items()},
         tables,
         longest_of(terms),
+        frozenset(
+            name
+            for name, found in names.items()
+            if any(row.secret and row.use == "property" for row in found)
+        ),
     )
 
 
-def _uses(tables: Tables) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str, ...]]]:
+def _uses(
+    tables: Tables, secrets: tuple[str, ...]
+) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str, ...]]]:
     """Yield each use of a term with its spellings in AppleScript and its names in JavaScript."""
     for function, spec in tables.tools.items():
         if spec.op == "command" and not spec.bind:
@@ -121,25 +135,34 @@ def _uses(tables: Tables) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str,
             if param.code and param.code != "----":
                 label = TermUse("label", param.term, "SAFE")
                 yield label, (param.term,), (param.jxa or param.term,)
+    # What Standard Additions has are records of the script's own.
+    real = tables.app.kind == "application"
+    holders = secret_classes(tables, secrets) if real else frozenset[str]()
     for term, row in tables.classes.items():
         plurals = (_plural(term, row.plural), *(f"{synonym}s" for synonym in row.synonyms))
         names = (row.plural, row.jxa, row.jxa[:1].upper() + row.jxa[1:])
-        yield TermUse("class", term, row.make), (term, *row.synonyms, *plurals), names
+        yield (
+            TermUse("class", term, row.make, secret=term in holders),
+            (term, *row.synonyms, *plurals),
+            names,
+        )
         for prop in row.properties:
-            yield _property(prop, term, tables), (prop.term,), (prop.jxa,)
+            yield _property(prop, term, tables, secrets), (prop.term,), (prop.jxa,)
     for term, record in tables.records.items():
         yield TermUse("class", term, "SAFE"), (term,), ()
         for prop in record.properties:
-            yield _property(prop._replace(level="SAFE"), term, tables), (prop.term,), (prop.jxa,)
+            use = _property(prop._replace(level="SAFE"), term, tables, secrets)
+            yield use, (prop.term,), (prop.jxa,)
     for rows in tables.enums.values():
         for enumerator, _ in rows:
             yield TermUse("enum", enumerator, "SAFE"), (enumerator,), ()
 
 
-def _property(row: Property, owner: str, tables: Tables) -> TermUse:
+def _property(row: Property, owner: str, tables: Tables, secrets: tuple[str, ...]) -> TermUse:
     level: Level = row.level if "w" in row.access else "SAFE"
     # A secret is not read either; a record of all properties may hold any that is written.
-    heavy = is_secret(row.term, row.type) or (row.code == _ALL and "w" in row.access)
+    secret = secret_property(row.jxa, tables, secrets)
+    heavy = secret or is_secret(row.term, row.type) or (row.code == _ALL and "w" in row.access)
     level = "DANGEROUS" if heavy else level
     parts = [part.strip().removeprefix("list of ") for part in row.type.split("|")]
     return TermUse(
@@ -149,6 +172,7 @@ def _property(row: Property, owner: str, tables: Tables) -> TermUse:
         owner=owner,
         content=row.code in _CONTENTS,
         plain=all(part in _PLAIN or part in tables.enums for part in parts),
+        secret=secret and tables.app.kind == "application",
     )
 
 

@@ -24,7 +24,7 @@ from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
 from iac_runtime.gate.mending import mend, mend_sent
 from iac_runtime.gate.planning import plan_operation, short_enough
 from iac_runtime.gate.plans import Answer, Asks, Call, Done, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import asked_raw, done, other_door, refused
+from iac_runtime.gate.results import asked_raw, done, other_door, refused, without_secret_fields
 from iac_runtime.policy.effects import Approver, CallFacts, Decision
 from iac_runtime.policy.permissions import (
     PendingApproval,
@@ -334,6 +334,8 @@ class Gate:
             stages.end("execute")
             self._outcome(number, result, time.monotonic() - began, error, delay)
         if plan.facts.effects:
+            if plan.tool.operation is None:
+                found = without_secret_fields(found, self.permissions.policy.secrets)
             self.permissions.taint.add(found.value if found.whole is None else found.whole)
             if found.outcome is not None:
                 self.permissions.taint.add(found.outcome.read)

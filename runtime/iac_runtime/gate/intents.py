@@ -19,7 +19,7 @@ from iac_runtime.execution.process import RunInTurns
 from iac_runtime.execution.shortcuts import run_shortcut, title_of
 from iac_runtime.gate.planning import in_dates, short_enough
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import refuse_cleaned, shown
+from iac_runtime.gate.results import refuse_cleaned, shown, without_secret_fields
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.language.steps import DateValue
@@ -47,8 +47,9 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
     operation = tool.operation
     assert operation is not None
     found = _shortcut(operation, context)
+    codes = {key: row.code for key, row in operation.spec.params.items()}
     defaults = {key: row["default"] for key, row in tool.input["properties"].items()
-                if "default" in row}  # fmt: skip
+                if "default" in row and codes[key] in found.takes}  # fmt: skip
     said = {key: value for key, value in call.arguments.items() if value is not None}
     given = in_dates({**defaults, **said}, operation)
     request = _request(operation, given, found, context.home)
@@ -80,6 +81,8 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
             with suppress(SetupError):
                 keep(tool.name, found._replace(proof="ran"))
         result = ToolResult(_value(text, operation.spec.result))
+        globs = context.permissions.policy.secrets
+        result = without_secret_fields(result, globs, operation.tables)
         result = shown(result, call, context.permissions.taint)
         limit = None if call.whole else context.limit
         result = short_enough(result, limit, facts.effects, call.caller.holder)

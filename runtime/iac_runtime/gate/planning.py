@@ -31,7 +31,12 @@ from iac_runtime.gate.naming import (
     shared_notes,
 )
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import plain_result, refuse_cleaned, shown
+from iac_runtime.gate.results import (
+    plain_result,
+    refuse_cleaned,
+    shown,
+    without_secret_fields,
+)
 from iac_runtime.gate.witness import Witness, missing
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.raw import sent_as, sent_raw
@@ -85,7 +90,8 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     bound = in_dates(bind(operation.spec, call.arguments), operation)
     event = compose(operation, bound, context.home)
     # All of an object means all but its secrets.
-    event = without_secrets(event, operation.tables, context.permissions.policy.secrets)
+    globs = context.permissions.policy.secrets
+    event = without_secrets(event, operation.tables, globs)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
     event = sent_as(event, operation.tables, seconds)
     limit, taint = None if call.whole else context.limit, context.permissions.taint
@@ -108,6 +114,10 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         witness = Witness(event, level, operation, call, context, seconds)
         facts = witness.promised(facts)
 
+    def finish(found: ToolResult, limit: int | None) -> ToolResult:
+        found = without_secret_fields(found, globs, operation.tables)
+        return short_enough(shown(found, call, taint), limit, facts.effects, call.caller.holder)
+
     def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
         sent = witness.around(sent) if witness else counted_before(sent, names)
@@ -119,8 +129,8 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             execute = partial(sent_if_one, execute, names, refuse)
         try:
             if event.op == "list" and (length := holders_of(event.target)):
-                every = shown(list_over(sent, length, execute, operation, names), call, taint)
-                return short_enough(every, context.limit, facts.effects, call.caller.holder)
+                every = list_over(sent, length, execute, operation, names)
+                return finish(every, context.limit)
             try:
                 answer = execute(sent)
             except ToolError as error:
@@ -135,7 +145,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         found = plain_result(answer, event, operation)
         if witness is None:
             found = found._replace(notes=(*found.notes, *shared_notes(names, answer)))
-        found = short_enough(shown(found, call, taint), limit, facts.effects, call.caller.holder)
+        found = finish(found, limit)
         outcome = witness.done(answer) if witness else missing(found, answer, paged=paged)
         return found._replace(outcome=outcome)
 
@@ -262,10 +272,11 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
         ToolError: Nothing of that id is kept.
         SetupError: The state folder is not safe.
     """
-
     from iac_runtime.gate.stored import load, part_of
 
-    kept = load(call.arguments["result"], call.caller.holder)
+    # What is a secret now may have been none when it was kept.
+    globs = context.permissions.policy.secrets
+    kept = load(call.arguments["result"], call.caller.holder).without(globs)
 
     def perform(_cancel: Cancellation | None) -> ToolResult:
         limit = context.limit or RESULT_LIMIT
@@ -276,7 +287,6 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
 def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of showing the last calls: `{"calls": [...]}`, the newest last."""
-
     # Loads sqlite3.
     from iac_runtime.audit import AUDIT_LOG
 

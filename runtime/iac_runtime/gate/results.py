@@ -8,7 +8,8 @@ is foreign text; with `raw` it is not. What was left out is not destroyed by wri
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from iac_base import text as cleaning
@@ -25,7 +26,7 @@ from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.call_view import view_of
-from iac_runtime.policy.dataflow import Taint
+from iac_runtime.policy.dataflow import Taint, hide_secrets, secret_property
 from iac_runtime.policy.effects import Decision
 from iac_runtime.tools.checking import accepts
 from iac_runtime.tools.own import DOORS
@@ -74,13 +75,12 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
 def shown(found: ToolResult, call: Call, taint: Taint, way: str = _RAW) -> ToolResult:
     """Return a result for the reader who called: texts cleaned, unless they are wanted `raw`.
 
-    Where something is left out, a note says so, with the `way` to it, and it is remembered.
+    Where a text is another, a note says so, with the `way` to it; what was left out is remembered.
     """
     if call.raw or (cleaned := clean(found.value)) == found.value:
         return found
-    lacks = taint.add_cleaned(found.value, call.caller.holder)
-    notes = (*found.notes, _CLEANED + way) if lacks else found.notes
-    return found._replace(value=cleaned, notes=notes)
+    taint.add_cleaned(found.value, call.caller.holder)
+    return found._replace(value=cleaned, notes=(*found.notes, _CLEANED + way))
 
 
 def refuse_cleaned(event: Event, call: Call, context: ToolContext) -> None:
@@ -100,6 +100,25 @@ def refuse_cleaned(event: Event, call: Call, context: ToolContext) -> None:
                 "Read the text with raw: true, and write back what you get. To write the text"
                 " without the hidden characters, add raw: true to this call.",
             )
+
+
+def without_secret_fields(
+    found: ToolResult, globs: Sequence[str], tables: Tables | None = None
+) -> ToolResult:
+    """Return a result without the fields of records that hold secrets, and say what is missing.
+
+    Args:
+        found: What came of a call.
+        globs: The policy's, over properties that are never read.
+        tables: Those of the app; by the names alone without.
+    """
+    hidden: dict[str, None] = {}
+    secret = partial(secret_property, tables=tables, globs=tuple(globs))
+    value = hide_secrets(found.value, secret, hidden)
+    if not hidden:
+        return found
+    note = f"left out, because secrets are never read: {', '.join(map(quoted, hidden))}"
+    return found._replace(value=value, notes=(*found.notes, note))
 
 
 def asked_raw(call: Call, tool: Tool) -> Call:

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, NamedTuple
 from iac_base.errors import InvalidParameterError, SetupError, ToolError, quoted
 from iac_base.files import open_state, private_folder, write_whole
 from iac_runtime.language.plain import RefText
+from iac_runtime.policy.dataflow import hide_secrets, named_secret
 from iac_runtime.policy.effects import Effect
 
 MAX_AGE: Final = 6 * 3600
@@ -43,6 +44,16 @@ class KeptResult(NamedTuple):
     whole: list[Any] | str
     sources: Sequence[Sequence[str]] = (("", "", "", "", _EARLIER),)
     holder: str = ""
+
+    def without(self, secrets: Sequence[str]) -> "KeptResult":
+        """Return it without fields that the policy's globs name."""
+        json_text = isinstance(self.whole, str) and self.unit == "characters of JSON"
+        hidden: dict[str, None] = {}
+        value = json.loads(str(self.whole)) if json_text else self.whole
+        value = hide_secrets(value, lambda name: named_secret(name, secrets), hidden)
+        if not hidden:
+            return self
+        return self._replace(whole=json.dumps(value, ensure_ascii=False) if json_text else value)
 
     @property
     def reads(self) -> tuple[Effect, ...]:

@@ -57,7 +57,7 @@ def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ())
         holders = [step.name for step in steps if isinstance(step, Every)]
         term = tables.find_class(holders[-1]) if tables is not None and holders else None
         known = tables.properties(term) if tables and term else ()
-        if not known or any(secret_property(row.jxa, tables, globs) for row in known):
+        if not known or (tables and term in secret_classes(tables, globs)):
             found.append(f"all of {holders[-1] if holders else 'the app'}")
     return tuple(found)
 
@@ -84,12 +84,51 @@ def without_secrets(event: Event, tables: Tables | None, extra: Iterable[str] = 
     return replace(event, op="columns", columns=kept)
 
 
+@lru_cache(maxsize=256)
+def secret_classes(tables: Tables, globs: tuple[str, ...]) -> frozenset[str]:
+    """Return the classes among whose properties, or those of a subclass, is a secret."""
+    return frozenset(
+        name
+        for term in tables.classes
+        if any(secret_property(row.jxa, tables, globs) for row in tables.properties(term))
+        for name, _ in tables.lineage(term)
+    )
+
+
+def hide_secrets(
+    value: Any, secret: Callable[[str], bool], hidden: dict[str, None] | None = None
+) -> Any:
+    """Return a value without the fields whose name is `secret`; a yes or no is none.
+
+    Args:
+        value: Plain values.
+        secret: Says whether a property of a name holds one.
+        hidden: Gets the names of what was left out.
+    """
+    hidden = {} if hidden is None else hidden
+    if isinstance(value, list):
+        return [hide_secrets(part, secret, hidden) for part in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for key, part in value.items():
+        if not isinstance(part, bool | None) and secret(str(key)):
+            hidden[str(key)] = None
+        else:
+            found[key] = hide_secrets(part, secret, hidden)
+    return found
+
+
+def named_secret(name: str, globs: Iterable[str]) -> bool:
+    """Say whether the user named a property as one that is not read."""
+    words = words_of(name)
+    return any(fnmatchcase(words, glob.replace("_", " ").lower()) for glob in globs)
+
+
 def secret_property(name: str, tables: Tables | None, globs: tuple[str, ...]) -> bool:
     """Say whether a property holds a secret, by its name and its type; `globs` as above."""
-    if globs:
-        words = words_of(name)
-        if any(fnmatchcase(words, glob.replace("_", " ").lower()) for glob in globs):
-            return True
+    if globs and named_secret(name, globs):
+        return True
     return _sounds_secret(name) and (tables is None or fold(name) not in _harmless(tables))
 
 
@@ -151,14 +190,13 @@ class Taint:
             while self._size > self._bound and len(self._texts) > 1:
                 self._size -= sum(map(len, self._texts.popitem(last=False)[0]))
 
-    def add_cleaned(self, value: Any, holder: str) -> bool:
-        """Remember where the texts of a result lack something for their reader, if they do."""
+    def add_cleaned(self, value: Any, holder: str) -> None:
+        """Remember where the texts of a result lack something for their reader."""
         places = [(holder, place) for text in texts_in(value) for place in left_out(text) if place]
         with self._lock:
             self._lacking.update(dict.fromkeys(places))
             while len(self._lacking) > _PLACES:
                 self._lacking.popitem(last=False)
-        return bool(places)
 
     def lacks(self, text: str, holder: str) -> bool:
         """Say whether `text` holds a place where its reader got less than the app has."""

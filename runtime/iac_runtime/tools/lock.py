@@ -19,6 +19,7 @@ from iac_runtime.tool import CALL, shortcuts_file, tool_prefix
 ShortcutProof: TypeAlias = Literal["simulated", "imported", "ran"]
 
 _FILE: Final = "intents.json"
+_VALUE_FOR_KEY: Final = "is.workflow.actions.getvalueforkey"
 _PROOFS: Final[Mapping[str, ShortcutProof]] = {"simulated": "simulated", "ran": "ran"}
 
 
@@ -119,8 +120,13 @@ def read_wrappers(folder: Path, key: str) -> tuple[str, Mapping[str, Mapping[str
 
 def keys_of(workflow: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the keys of the input that a shortcut reads, but that of the call."""
-    held = (one["WFWorkflowActionParameters"] for one in workflow["WFWorkflowActions"])
-    return tuple(key for one in held if (key := one.get("WFDictionaryKey", CALL)) != CALL)
+    # The app's own action has parameters of any name.
+    held = (
+        one["WFWorkflowActionParameters"]["WFDictionaryKey"]
+        for one in workflow["WFWorkflowActions"]
+        if one["WFWorkflowActionIdentifier"] == _VALUE_FOR_KEY
+    )
+    return tuple(key for key in held if key != CALL)
 
 
 def installed() -> Mapping[str, InstalledShortcut]:
