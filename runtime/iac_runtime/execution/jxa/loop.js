@@ -75,7 +75,7 @@ function answerTo(request, say) {
       answer = { kind: 'not-running' };
     }
     else if (request.pin && !holds(request.pin)) answer = { kind: 'stale' };
-    else answer = request.writes ? write(request, say) : carryOut(request);
+    else answer = request.writes || request.before ? exchange(request, say) : carryOut(request);
     answer.ok = answer.ok !== false && !answer.kind;
   } catch (error) {
     answer = failure(error, request);
@@ -89,13 +89,13 @@ function holds(pin) {
   return JSON.stringify(carryOut(pin[0]).value) === JSON.stringify(pin[1]);
 }
 
-// A write, with what is read before and after it. It is said in lines, of which each adds to the
-// answer: what was read before, as it is sent; what it came to itself, whatever the reads after it
-// give; those reads. So whoever ends this process knows what was done. What the reads after it go by
-// is an object of this exchange (see steps.py, Seen).
+// A request with what is read before and after it, and every write. It is said in lines, of which
+// each adds to the answer: what was read before, as it is sent; what it came to itself, whatever the
+// reads after it give; those reads. So whoever ends this process knows what was done. What the reads
+// after it go by is an object of this exchange (see steps.py, Seen).
 var SEEN = null, MADE = null, LOOK_MS = 2000;
 
-function write(request, say) {
+function exchange(request, say) {
   var until = Date.now() + LOOK_MS, answer, after = [], keys = [null];
   var before = request.before && request.before.map(function (one) { return look(one, until); });
   MADE = null;
