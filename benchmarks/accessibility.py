@@ -34,7 +34,7 @@ from bounds import exit_status, hold_at_least, hold_at_most, spin_milliseconds  
 from ui_calls import answered, perform, prepare  # noqa: E402
 
 from iac_accessibility.atspi.bridge import AtspiBridge  # noqa: E402
-from iac_accessibility.atspi.reading import get, method  # noqa: E402
+from iac_accessibility.atspi.reading import method_call, property_call  # noqa: E402
 from iac_accessibility.model import UiApp  # noqa: E402
 from iac_accessibility.toolset import UiToolset  # noqa: E402
 from iac_base.errors import ToolError  # noqa: E402
@@ -89,7 +89,7 @@ def main() -> None:
 
 def ready(bridge: AtspiBridge, pid: int) -> UiApp | None:
     """Return the app once it has the keyboard."""
-    return next((one for one in bridge.apps(2.0) if one.pid == pid and one.frontmost), None)
+    return next((one for one in bridge.running_apps(2.0) if one.pid == pid and one.frontmost), None)
 
 
 def reading(bridge: AtspiBridge, app: UiApp, desk: stack.Desktop) -> None:
@@ -128,15 +128,15 @@ def one_by_one(bridge: AtspiBridge, app: UiApp) -> tuple[int, float]:
     while waiting:
         handle = waiting.pop()
         count += 1
-        pool.call(get(handle, "Accessible", "Name"), 5.0)
-        pool.call(method(handle, "Accessible", "GetRole"), 5.0)
-        pool.call(method(handle, "Accessible", "GetState"), 5.0)
-        (interfaces,) = pool.call(method(handle, "Accessible", "GetInterfaces"), 5.0)
+        pool.call(property_call(handle, "Accessible", "Name"), 5.0)
+        pool.call(method_call(handle, "Accessible", "GetRole"), 5.0)
+        pool.call(method_call(handle, "Accessible", "GetState"), 5.0)
+        (interfaces,) = pool.call(method_call(handle, "Accessible", "GetInterfaces"), 5.0)
         if "org.a11y.atspi.EditableText" in interfaces:
-            pool.call(method(handle, "Text", "GetText", "ii", 0, 4000), 5.0)
+            pool.call(method_call(handle, "Text", "GetText", "ii", 0, 4000), 5.0)
         if "org.a11y.atspi.Value" in interfaces:
-            pool.call(get(handle, "Value", "CurrentValue"), 5.0)
-        waiting += pool.call(method(handle, "Accessible", "GetChildren"), 5.0)[0]
+            pool.call(property_call(handle, "Value", "CurrentValue"), 5.0)
+        waiting += pool.call(method_call(handle, "Accessible", "GetChildren"), 5.0)[0]
     return count, time.perf_counter() - began
 
 
@@ -166,9 +166,9 @@ def press(bridge: AtspiBridge, title: str, app: str | int, told: str) -> None:
     arguments = {"app": app, "element": path, "action": "press"}
     plan = prepare(toolset, "perform_action", arguments)
     session = toolset.session
-    element = session.memory.found(session.app(app), path)
+    element = session.memory.last_element(session.resolve_app(app), path)
     assert element is not None
-    call = method(element.node.handle, "Action", "DoAction", "i", 0)
+    call = method_call(element.node.handle, "Action", "DoAction", "i", 0)
 
     def raw() -> None:
         bridge._bus.call(call, 5.0)
@@ -238,7 +238,7 @@ def sizes(bridge: AtspiBridge, desk: stack.Desktop) -> None:
 
 def grown(toolset: UiToolset, bridge: AtspiBridge, least: int) -> dict[str, Any] | None:
     """Return the whole tree of the app that runs, once it has so many elements."""
-    for app in bridge.apps(2.0):
+    for app in bridge.running_apps(2.0):
         try:
             answer = answered(toolset, "get_ui_tree", {"app": app.pid, "depth": 100})
         except ToolError:

@@ -359,6 +359,7 @@ class _Builder:
                 direct
             ) else set()  # fmt: skip
             name = naming.escaped(tool.function.rstrip("_"), taken)
+            taken.add(name)
             terms = [part for part in parts if self._is_object(part)]
             if direct and "specifier" in parts:
                 everywhere.append(self._method(name, tool, direct))

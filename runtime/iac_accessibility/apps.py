@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from iac_accessibility.bridge import Bridge, ElementReader, read_one
-from iac_accessibility.errors import UiError, told
+from iac_accessibility.errors import UiError, error_context
 from iac_accessibility.identity import PathMemory
-from iac_accessibility.model import Gone, Silent, UiApp, UiFault, UiNode, Want
+from iac_accessibility.model import AppNotResponding, Detail, ElementGone, UiApp, UiFault, UiNode
 from iac_accessibility.observe import Watches
 from iac_accessibility.paths import WINDOW_ROLES
 from iac_accessibility.render import app_facts
-from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
+from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk_tree
 from iac_base.errors import ToolError, near_text, quoted
 from iac_base.words import fold
 
 if TYPE_CHECKING:
-    from iac_accessibility.news import Sight
+    from iac_accessibility.news import InterfaceView
 
 _LISTING_SECONDS: Final = 2.0
 _BROWSERS: Final = re.compile(
@@ -39,13 +39,13 @@ class UiSession:
     bridge: Bridge
     memory: PathMemory = field(default_factory=PathMemory)
     watches: Watches = field(default_factory=Watches)
-    looks: dict[tuple[int, float], "Sight"] = field(default_factory=dict)
+    views: dict[tuple[int, float], "InterfaceView"] = field(default_factory=dict)
     asked_for_trees: set[tuple[int, float]] = field(default_factory=set)
     """Processes that were asked to build their tree, as pid and start."""
 
     _listed: dict[int, UiApp] = field(default_factory=dict)
 
-    def app(self, wanted: str | int) -> UiApp:
+    def resolve_app(self, wanted: str | int) -> UiApp:
         """Return the running app that is meant.
 
         One that is meant by its process id and was listed before is not looked for again while
@@ -55,46 +55,46 @@ class UiSession:
             UiError: There is not exactly one, or the apps cannot be listed.
         """
         known = self._listed.get(wanted) if isinstance(wanted, int) else None
-        if known is not None and self.bridge.alive(known):
+        if known is not None and self.bridge.is_alive(known):
             return known
-        return find_app(wanted, self.apps(), self.bridge)
+        return find_app(wanted, self.running_apps(), self.bridge)
 
-    def apps(self) -> list[UiApp]:
+    def running_apps(self) -> list[UiApp]:
         """Return the running apps, with a `UiError` where they cannot be listed."""
-        with told(None):
-            apps = self.bridge.apps(_LISTING_SECONDS)
+        with error_context(None):
+            apps = self.bridge.running_apps(_LISTING_SECONDS)
         # Of several with one process id, the first is meant.
         self._listed = {app.pid: app for app in reversed(apps)}
         return apps
 
-    def forget(self, app: UiApp) -> None:
+    def forget_app(self, app: UiApp) -> None:
         """Sight for the app anew the next time: what the bridge knew it by is gone."""
         self._listed.pop(app.pid, None)
 
-    def open(self, app: UiApp, seconds: float, *, whole: bool) -> tuple[ElementReader, UiNode]:
+    def open_app(self, app: UiApp, seconds: float, *, whole: bool) -> tuple[ElementReader, UiNode]:
         """Return a reader and the app's own element with its children.
 
         Raises:
             UiError: The app has ended, does not answer, or may not be looked into.
         """
         end = time.monotonic() + seconds
-        with told(app):
+        with error_context(app):
             try:
                 # An app that does not answer is to cost less than the whole time of the call.
-                root = self.bridge.root(app, min(seconds, 1.0))
+                root = self.bridge.app_element(app, min(seconds, 1.0))
                 left = max(end - time.monotonic(), 0.05)
-                reader = self.bridge.reader(app, whole=whole, timeout=left)
+                reader = self.bridge.open_reader(app, whole=whole, timeout=left)
                 left = max(end - time.monotonic(), 0.05)
-                return reader, read_one(reader, root, Want.CHILDREN, min(left, 1.0))
-            except Gone:
-                self.forget(app)
+                return reader, read_one(reader, root, Detail.CHILDREN, min(left, 1.0))
+            except ElementGone:
+                self.forget_app(app)
                 raise
-            except Silent as fault:
+            except AppNotResponding as fault:
                 raise modal_error(self.bridge, app) or fault from None
 
     def check_alive(self, app: UiApp) -> None:
         """Raise if the process has ended or its id belongs to another one now."""
-        if not self.bridge.alive(app):
+        if not self.bridge.is_alive(app):
             raise UiError(
                 "APP_NOT_RUNNING",
                 f"{app.name} (process {app.pid}) has ended.",
@@ -110,11 +110,11 @@ class UiSession:
 
 
 @contextmanager
-def modal_told(bridge: Bridge, app: UiApp) -> Iterator[None]:
+def modal_error_context(bridge: Bridge, app: UiApp) -> Iterator[None]:
     """Say of an app that falls silent in the block whether a dialog of its own is why."""
     try:
         yield
-    except Silent:
+    except AppNotResponding:
         error = modal_error(bridge, app)
         if error is None:
             raise
@@ -124,7 +124,7 @@ def modal_told(bridge: Bridge, app: UiApp) -> Iterator[None]:
 def modal_error(bridge: Bridge, app: UiApp) -> UiError | None:
     """Return what to say of an app that does not answer while a dialog of its own is open."""
     try:
-        front = bridge.hands.front()
+        front = bridge.input_devices.front_window()
     except UiFault:
         return None
     if front is None or front.pid != app.pid or not front.dialog:
@@ -157,18 +157,18 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], bridge: Bridge) -> UiApp:
     found = found or [app for app in apps if app.name.casefold() == text.casefold()]
     found = found or [app for app in apps if fold(text) and fold(app.name) == fold(text)]
     if not found and (plain := fold(text)):
-        found = [app for app in apps if plain in map(fold, bridge.names(app))]
+        found = [app for app in apps if plain in map(fold, bridge.other_names(app))]
     if len(found) == 1:
         return found[0]
     if found:
         raise UiError(
             "INVALID_PARAMETER",
             f"{len(found)} running apps have the name {quoted(text)}.",
-            f"Give the process id of one of them: {_listed(found)}.",
+            f"Give the process id of one of them: {_format_apps(found)}.",
             reason="app_ambiguous",
             more={"matches": [app_facts(app) for app in found]},
         )
-    if text and bridge.installed(text):
+    if text and bridge.is_installed(text):
         raise UiError(
             "APP_NOT_RUNNING",
             f"{quoted(text)} is not running, or has no windows or menus.",
@@ -191,12 +191,12 @@ def _by_pid(pid: int, apps: Sequence[UiApp]) -> UiApp:
     raise UiError(
         "APP_NOT_RUNNING",
         f"No app with windows or menus has the process id {pid}.",
-        f"Running: {_listed(apps)}." if apps else "No app with an interface is running.",
+        f"Running: {_format_apps(apps)}." if apps else "No app with an interface is running.",
         reason="app_not_running",
     )
 
 
-def _listed(apps: Sequence[UiApp]) -> str:
+def _format_apps(apps: Sequence[UiApp]) -> str:
     rows = [f"{app.pid} ({app.name}{', in front' if app.frontmost else ''})" for app in apps[:10]]
     return ", ".join(rows) + (", …" if len(apps) > 10 else "")
 
@@ -204,7 +204,7 @@ def _listed(apps: Sequence[UiApp]) -> str:
 def walk_app(
     session: UiSession,
     app: UiApp,
-    want: Want,
+    want: Detail,
     limits: WalkLimits,
     *,
     whole: bool,
@@ -222,13 +222,13 @@ def walk_app(
     """
     end = time.monotonic() + limits.seconds
 
-    def walked(least: float) -> Walk:
+    def walk_once(least: float) -> Walk:
         left = max(end - time.monotonic(), least)
-        reader, root = session.open(app, left, whole=whole)
+        reader, root = session.open_app(app, left, whole=whole)
         rest = limits._replace(seconds=max(end - time.monotonic(), 0.2))
-        return walk(reader, root, want, rest, enough=enough)
+        return walk_tree(reader, root, want, rest, enough=enough)
 
-    seen = walked(0.0)
+    seen = walk_once(0.0)
     process = (app.pid, app.started)
     if not _is_unbuilt(app, seen) or process in session.asked_for_trees:
         return seen, []
@@ -241,9 +241,9 @@ def walk_app(
         return seen, []
     # Without a browser it is most likely a window with nothing in it.
     browser = _BROWSERS.search(f"{app.name} {app.id}")
-    grown = _grows(session, app, end if browser else min(end, time.monotonic() + _SHORT))
+    grown = _wait_until_built(session, app, end if browser else min(end, time.monotonic() + _SHORT))
     state = "" if grown else "; it is still empty, so try again in a few seconds"
-    return walked(0.3), [f"The tree was empty: {done}{state}."]
+    return walk_once(0.3), [f"The tree was empty: {done}{state}."]
 
 
 def _is_unbuilt(app: UiApp, seen: Walk) -> bool:
@@ -270,14 +270,14 @@ def _is_unbuilt(app: UiApp, seen: Walk) -> bool:
     return browser or bool(windows)
 
 
-def _grows(session: UiSession, app: UiApp, end: float) -> bool:
+def _wait_until_built(session: UiSession, app: UiApp, end: float) -> bool:
     while time.monotonic() + _STEP < end:
         time.sleep(_STEP)
         try:
-            reader, root = session.open(app, max(end - time.monotonic(), 0.1), whole=False)
+            reader, root = session.open_app(app, max(end - time.monotonic(), 0.1), whole=False)
         except ToolError:
             continue
         limits = WalkLimits(max(end - time.monotonic(), 0.1), 4, nodes=300)
-        if not _is_unbuilt(app, walk(reader, root, Want.NOTHING, limits)):
+        if not _is_unbuilt(app, walk_tree(reader, root, Detail.NOTHING, limits)):
             return True
     return False

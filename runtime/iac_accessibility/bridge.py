@@ -7,32 +7,34 @@ from typing import Final, Protocol
 
 from iac_accessibility.keys import Stroke
 from iac_accessibility.model import (
+    AcceptedValue,
     ChangeKind,
+    Detail,
     Frame,
     Handle,
-    Picture,
+    ScreenPicture,
     ScreenWindow,
-    Settable,
     UiApp,
     UiEvent,
     UiFault,
     UiNode,
-    Want,
 )
 
 
 class ElementReader(Protocol):
     """Reads elements of one app, for the length of one call; may hold what it read in bulk."""
 
-    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:
+    def read(
+        self, handles: Sequence[Handle], want: Detail, timeout: float
+    ) -> list[UiNode | UiFault]:
         """Return one node or fault per handle, in order, within `timeout` seconds.
 
-        An element that was not reached in that time is a `Silent`.
+        An element that was not reached in that time is a `AppNotResponding`.
         """
         ...
 
 
-def read_one(reader: ElementReader, handle: Handle, want: Want, timeout: float) -> UiNode:
+def read_one(reader: ElementReader, handle: Handle, want: Detail, timeout: float) -> UiNode:
     """Return one element; its fault is raised."""
     answer = reader.read([handle], want, timeout)[0]
     if isinstance(answer, UiFault):
@@ -43,18 +45,18 @@ def read_one(reader: ElementReader, handle: Handle, want: Want, timeout: float) 
 HELD: Final = "another program holds the keyboard, as a prompt for a password does"
 
 
-class Hands(Protocol):
+class InputDevices(Protocol):
     """Keys, pointer, clipboard and windows as the window system has them.
 
     Nothing here knows of apps' trees; who calls proves first where the keys and clicks will go.
     Points and frames are of the screen. All raise a `UiFault`.
     """
 
-    def windows(self) -> list[ScreenWindow]:
+    def list_windows(self) -> list[ScreenWindow]:
         """Return the windows of all apps."""
         ...
 
-    def front(self) -> ScreenWindow | None:
+    def front_window(self) -> ScreenWindow | None:
         """Return the window that has the keyboard now, or None."""
         ...
 
@@ -84,25 +86,25 @@ class Hands(Protocol):
         Keys go to whoever has, whatever window has the focus.
         """
 
-    def stroke(self, stroke: Stroke) -> None:
+    def press_stroke(self, stroke: Stroke) -> None:
         """Press and release a combination."""
 
-    def write(self, text: str, check: Callable[[], None]) -> None:
+    def type_text(self, text: str, check: Callable[[], None]) -> None:
         """Type a text key by key; `check` is called before each, and ends it by raising."""
 
-    def paste(self, text: str) -> None:
+    def paste_text(self, text: str) -> None:
         """Paste a text; the clipboard holds afterwards what it held before."""
 
-    def point(self, x: float, y: float) -> None:
+    def move_pointer(self, x: float, y: float) -> None:
         """Move the pointer."""
 
-    def button(self, name: str, *, down: bool) -> None:
+    def set_button(self, name: str, *, down: bool) -> None:
         """Press or release a button: left, middle, right."""
 
-    def click(self, name: str, count: int = 1) -> None:
+    def click_button(self, name: str, count: int = 1) -> None:
         """Click a button where the pointer is; several clicks are one gesture."""
 
-    def wheel(self, right: int, down: int) -> None:
+    def turn_wheel(self, right: int, down: int) -> None:
         """Turn the wheel by so many notches; negative is left and up."""
 
     def close(self) -> None:
@@ -115,26 +117,26 @@ class Bridge(Protocol):
     All but `close` raise a `UiFault`; times run from the call.
     """
 
-    free: Want
+    free: Detail
     """What is read without costing more, and so is always read."""
 
     select_all_keys: Stroke
     text_end_keys: Stroke
     """What selects all of a text, and what goes to its end, where its toolkit offers neither."""
 
-    def apps(self, timeout: float) -> list[UiApp]:
+    def running_apps(self, timeout: float) -> list[UiApp]:
         """Return the running apps that have an interface."""
         ...
 
-    def installed(self, name: str) -> bool:
+    def is_installed(self, name: str) -> bool:
         """Say whether an app of that name or id is on this machine, running or not."""
         ...
 
-    def alive(self, app: UiApp) -> bool:
+    def is_alive(self, app: UiApp) -> bool:
         """Say whether the process of `app` still runs, and is not another one of its pid."""
         ...
 
-    def root(self, app: UiApp, timeout: float) -> Handle:
+    def app_element(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, whose children are its windows (and menu bar).
 
         Raises:
@@ -143,28 +145,28 @@ class Bridge(Protocol):
         """
         ...
 
-    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> ElementReader:
+    def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> ElementReader:
         """Return a reader; `whole` says that most of the app is going to be read."""
         ...
 
-    def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
+    def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         """Return the way to an element: its window first, itself last."""
         ...
 
-    def focused(self, app: UiApp, timeout: float) -> Handle | None:
+    def focused_element(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
 
-    def children(
+    def read_children(
         self, handle: Handle, start: int, most: int, timeout: float
     ) -> tuple[list[Handle], int]:
         """Return children of an element from number `start` on, and how many there are in all."""
         ...
 
-    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+    def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         """Return characters of an element's text from `start` on, and how many there are in all."""
         ...
 
-    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:
+    def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:
         """Return what the screen shows at a place of an app's window.
 
         Raises:
@@ -172,7 +174,7 @@ class Bridge(Protocol):
         """
         ...
 
-    def settable(self, handle: Handle, timeout: float) -> Settable:
+    def accepted_value(self, handle: Handle, timeout: float) -> AcceptedValue:
         """Return what the element takes as its value."""
         ...
 
@@ -180,14 +182,14 @@ class Bridge(Protocol):
         """Say whether Return presses this element of the window."""
         ...
 
-    def perform(self, handle: Handle, action: str, timeout: float) -> None:
+    def perform_action(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out one of the element's own actions, by the name that `UiNode.actions` has."""
 
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
-        """Set the value of an element; of the kind that `settable` says."""
+        """Set the value of an element; of the kind that `accepted_value` says."""
 
     @property
-    def hands(self) -> Hands:
+    def input_devices(self) -> InputDevices:
         """Keys, pointer and windows.
 
         Raises:
@@ -195,7 +197,7 @@ class Bridge(Protocol):
         """
         ...
 
-    def names(self, app: UiApp) -> Sequence[str]:
+    def other_names(self, app: UiApp) -> Sequence[str]:
         """Return what else people call an app: its program, its desktop entry's name."""
         ...
 
@@ -217,7 +219,7 @@ class Bridge(Protocol):
         """Select what a text holds; False where its toolkit does not do that."""
         ...
 
-    def select(self, handle: Handle, index: int, timeout: float) -> None:
+    def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child of a list, a tab bar or a menu by its place."""
 
     def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:
@@ -235,7 +237,7 @@ class Bridge(Protocol):
         """Return the whole text of an element, as it is; None where it has none."""
         ...
 
-    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> "Inbox":
+    def watch_changes(self, app: UiApp, kinds: Collection[ChangeKind]) -> "ChangeQueue":
         """Begin to collect changes in the app, until it is closed."""
         ...
 
@@ -256,7 +258,7 @@ KEPT: Final = 2_000
 """Changes that are kept until they are fetched; older ones are dropped."""
 
 
-class Inbox:
+class ChangeQueue:
     """Holds changes until they are fetched; what a watch of a platform is.
 
     Attributes:
@@ -274,7 +276,7 @@ class Inbox:
             self._changes.append(change)
             self._news.notify_all()
 
-    def wait(self, seconds: float) -> list[UiEvent]:
+    def wait_for_changes(self, seconds: float) -> list[UiEvent]:
         """Return what has come in since the last call; wait for the first up to `seconds`."""
         with self._news:
             if not self._changes and not self.closed:

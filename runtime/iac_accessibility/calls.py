@@ -6,9 +6,9 @@ from typing import Any
 
 from iac_accessibility.apps import UiSession
 from iac_accessibility.changes import ElementChange
-from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError, told
+from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError, error_context
 from iac_accessibility.identity import ElementFound, ElementId, Fingerprint, is_id
-from iac_accessibility.locate import target
+from iac_accessibility.locate import resolve_target
 from iac_accessibility.model import UiApp
 from iac_accessibility.paths import PathError, parse_path, path_text
 from iac_base.cancellation import Cancellation
@@ -54,7 +54,9 @@ class UiCall:
             )
         return self.named
 
-    def element(self, session: UiSession, given: str = "element", at: int = 0) -> ElementFound:
+    def resolve_element(
+        self, session: UiSession, given: str = "element", at: int = 0
+    ) -> ElementFound:
         """Return the element that id or path were made from.
 
         Args:
@@ -62,19 +64,19 @@ class UiCall:
             at: Which of the elements of the call it is.
 
         Raises:
-            UiError: It is another one, or not there; as `target`.
+            UiError: It is another one, or not there; as `resolve_target`.
         """
         text = str(self.arguments.get(given, given))
         known = known_id(session, text)
         if known is not None and known.process != (self.app.pid, self.app.started):
             why = f"{text} was read in another process than {self.app.name} has now"
             raise StaleError(known.path, why)
-        path = known.path if known else _canonical(text)
-        before = known.fingerprint if known else session.memory.fingerprint(self.app, path)
+        path = known.path if known else _canonical_path(text)
+        before = known.fingerprint if known else session.memory.known_fingerprint(self.app, path)
         if self.bound:
             before = self.bound[at]
         given_id = text if known else ""
-        return target(session, self.app, path, before, self.seconds, id=given_id)
+        return resolve_target(session, self.app, path, before, self.seconds, id=given_id)
 
 
 def known_id(session: UiSession, text: str) -> ElementId | None:
@@ -85,14 +87,14 @@ def known_id(session: UiSession, text: str) -> ElementId | None:
     """
     if not is_id(text):
         return None
-    known = session.memory.by_id(text)
+    known = session.memory.lookup_id(text)
     if known is None:
         message = f"The element {text} is unknown: no result of a tool contained it."
         raise UiError("NOT_FOUND", message, LOOK_AGAIN, reason="no_element")
     return known
 
 
-def call_of(
+def prepare_call(
     session: UiSession,
     tool: Tool,
     call: Call,
@@ -103,7 +105,7 @@ def call_of(
     seconds = float(arguments.get("timeout") or tool.timeout or 0)
     fields = arguments.get("fields") or [{}]
     text = str(arguments.get("element") or fields[0].get("element", ""))
-    with told(None, tool=tool.name):
+    with error_context(None, tool=tool.name):
         known = known_id(session, text)
         wanted = arguments.get("app", known.process[0] if known else None)
         if wanted is None and text:
@@ -113,9 +115,9 @@ def call_of(
                 "Name the app too, or give the element's id.",
                 reason="bad_path",
             )
-        app = session.app(wanted) if wanted is not None else None
-    with told(app, tool=tool.name):
-        path = known.path if known else _canonical(text) if text else ""
+        app = session.resolve_app(wanted) if wanted is not None else None
+    with error_context(app, tool=tool.name):
+        path = known.path if known else _canonical_path(text) if text else ""
         if agreed is None:
             return UiCall(arguments, seconds, app, path)
         before, changes = agreed
@@ -126,7 +128,7 @@ def call_of(
         return UiCall(arguments, seconds, app, path, bound)
 
 
-def _canonical(path: str) -> str:
+def _canonical_path(path: str) -> str:
     try:
         return path_text(parse_path(path))
     except PathError as error:

@@ -11,28 +11,28 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_accessibility.apps import UiSession, modal_error, modal_told
+from iac_accessibility.apps import UiSession, modal_error, modal_error_context
 from iac_accessibility.bridge import read_one
-from iac_accessibility.errors import UiError, told
+from iac_accessibility.errors import UiError, error_context
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.levels import (
     CONFIRMS_TEXT,
     ChangeFacts,
     ChangeLevel,
+    assess_level,
     holds_secret,
     is_dialog,
-    level_of,
     return_does,
 )
-from iac_accessibility.locate import target
-from iac_accessibility.model import Gone, Scalar, UiApp, UiFault, UiNode, Want
+from iac_accessibility.locate import resolve_target
+from iac_accessibility.model import Detail, ElementGone, Scalar, UiApp, UiFault, UiNode
 from iac_accessibility.paths import CONFIRMS
 from iac_accessibility.render import element_state, shown_value
 from iac_base.errors import near_text, quoted
 from iac_base.text import escaped
 from iac_runtime.tool import Level, at_most
 
-_STATE: Final = Want.VALUE | Want.IDENTIFIER
+_STATE: Final = Detail.VALUE | Detail.IDENTIFIER
 _SETTLE: Final = 0.4
 """Seconds that an animated press is waited for; presses in between would be lost."""
 
@@ -69,7 +69,7 @@ class ElementChange(NamedTuple):
     again: Callable[[], ElementFound] | None = None
 
 
-def reach(session: UiSession, app: UiApp, change: ElementChange) -> ChangeLevel:
+def assess_change(session: UiSession, app: UiApp, change: ElementChange) -> ChangeLevel:
     """Return how far a change reaches; the app is asked for the default button of a dialog."""
     found = change.found
     node = found.node
@@ -86,17 +86,17 @@ def reach(session: UiSession, app: UiApp, change: ElementChange) -> ChangeLevel:
     does = change.does
     if change.action in CONFIRMS:
         does = does or return_does(found.way) or CONFIRMS_TEXT
-    return level_of(ChangeFacts(app.id, node, window, default, runs, change.words, does))
+    return assess_level(ChangeFacts(app.id, node, window, default, runs, change.words, does))
 
 
-def remembered(app: UiApp, found: ElementFound) -> str:
+def approval_scope(app: UiApp, found: ElementFound) -> str:
     """Return a digest of what an answer covers while this server runs: a process and a window."""
     window = found.window.title if found.window.role != "menu_bar" else "menu bar"
     scope = (app.id, app.pid, app.started, window or found.window.role)
     return hashlib.sha256(repr(scope).encode()).hexdigest()
 
 
-def carry_out(
+def apply_change(
     session: UiSession, app: UiApp, change: ElementChange, level: Level, seconds: float
 ) -> dict[str, Any]:
     """Make a change: the path is resolved again, and everything that was judged must hold.
@@ -114,9 +114,11 @@ def carry_out(
     if change.again is not None:
         found = change.again()
     else:
-        found = target(session, app, before.path, before.fingerprint, seconds, before, id=before.id)
+        found = resolve_target(
+            session, app, before.path, before.fingerprint, seconds, before, id=before.id
+        )
     node = found.node
-    now = reach(session, app, change._replace(found=found))
+    now = assess_change(session, app, change._replace(found=found))
     if not at_most(now.level, level):
         raise UiError(
             "REFUSED",
@@ -128,10 +130,14 @@ def carry_out(
         check_action(node, change.action)
     # Closing a window ends the element before it answers.
     more: Mapping[str, Any] | None = None
-    with told(app, before.path, writes=True), suppress(Gone), modal_told(session.bridge, app):
+    with (
+        error_context(app, before.path, writes=True),
+        suppress(ElementGone),
+        modal_error_context(session.bridge, app),
+    ):
         more = change.act(node, max(end - time.monotonic(), _LEAST))
     left = max(end - time.monotonic(), _LEAST)
-    after = node if change.again is not None else _after(session, app, change, node, left)
+    after = node if change.again is not None else _read_settled(session, app, change, node, left)
     state: dict[str, Any] = {"role": node.role, "title": node.title, "gone": True}
     answer = {
         "success": True,
@@ -141,7 +147,7 @@ def carry_out(
         **(more or {}),
     }
     if change.value is not None:
-        told_of = _told_value(app, change.value, node, after)
+        told_of = _value_outcome(app, change.value, node, after)
         notes = [*answer.get("notes", ()), *told_of.get("notes", ())]
         return answer | told_of | ({"notes": notes} if notes else {})
     if after is not None:
@@ -151,19 +157,19 @@ def carry_out(
         state.pop("gone")
         said = [*answer.get("notes", ()), error.message, error.suggestion]
         return answer | {"success": False, "dialog": error.more["dialog"], "notes": said}
-    alive = session.bridge.alive(app)
+    alive = session.bridge.is_alive(app)
     note = "The element is gone or cannot be read. This is its last known state."
     note = note if alive else f"{app.name} has ended."
     return answer | {"notes": [*answer.get("notes", ()), note]}
 
 
-def _told_value(
+def _value_outcome(
     app: UiApp, value: str | float | bool, node: UiNode, after: UiNode | None
 ) -> dict[str, Any]:
     """Return what an answer says of a value that was set: whether it holds now, and what was."""
     notes: list[str] = []
     secret = holds_secret(node)
-    done = after is not None and (secret or same(value, after.value))
+    done = after is not None and (secret or is_same_value(value, after.value))
     if after is None:
         notes.append(
             "The element is gone or cannot be read, so it is unknown whether the value was set."
@@ -182,19 +188,19 @@ def _told_value(
     }
 
 
-def _after(
+def _read_settled(
     session: UiSession, app: UiApp, change: ElementChange, node: UiNode, seconds: float
 ) -> UiNode | None:
     """Return the element as it is now, once an animation of the press is over; None if gone."""
     settled = time.monotonic() + min(_SETTLE, seconds)
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     # A browser takes a value at once and shows it a moment later.
     value = None if holds_secret(node) else change.value
     try:
         while True:
             now = read_one(reader, node.handle, _STATE, seconds)
             pressed = now.role == "button" and "pressed" in now.states
-            late = value is not None and not same(value, now.value)
+            late = value is not None and not is_same_value(value, now.value)
             if not (pressed or late) or time.monotonic() > settled:
                 return now
             time.sleep(0.01)
@@ -202,7 +208,7 @@ def _after(
         return None
 
 
-def same(wanted: str | float | bool, got: Scalar) -> bool:
+def is_same_value(wanted: str | float | bool, got: Scalar) -> bool:
     """Say whether a value that was read back is the one that was set."""
     if isinstance(wanted, bool) or isinstance(got, bool):
         return wanted is got
@@ -237,15 +243,15 @@ def check_enabled(node: UiNode) -> None:
         )
 
 
-def element_words(found: ElementFound, app: UiApp) -> str:
+def describe_element(found: ElementFound, app: UiApp) -> str:
     """Return an element in words: its role and title, its window, its app."""
     node = found.node
     name = f" {quoted(node.title, 60)}" if node.title else f" at {found.path[-80:]}"
     place = f"window {quoted(found.window.title, 60)} of " if len(found.way) > 1 else ""
     row = f"the row {quoted(' '.join(found.row), 80)}, " if found.row else ""
-    return escaped(f"{node.role.replace('_', ' ')}{name} in {row}{place}{app_words(app)}")
+    return escaped(f"{node.role.replace('_', ' ')}{name} in {row}{place}{describe_app(app)}")
 
 
-def app_words(app: UiApp) -> str:
+def describe_app(app: UiApp) -> str:
     """Return an app in words: its name, its identity, its process."""
     return escaped(f"{app.name} ({app.id or 'identity unknown'}, process {app.pid})")

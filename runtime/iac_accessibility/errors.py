@@ -1,6 +1,7 @@
 """Errors of the accessibility tools: the runtime's own, with the element's path and what went on.
 
-Whoever finds that something is wrong says what and what now; `told` adds app, tool and path.
+Whoever finds that something is wrong says what and what now; `error_context` adds app, tool and
+path.
 
 ToolError
     UiError             an error with `operation`, `element_path`, `guidance` and `reason`
@@ -15,7 +16,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from iac_accessibility.model import Denied, Gone, Silent, UiApp, UiFault, Unsupported
+from iac_accessibility.model import (
+    AccessDenied,
+    AppNotResponding,
+    ElementGone,
+    UiApp,
+    UiFault,
+    Unsupported,
+)
 from iac_base.errors import ErrorType, ToolError, quoted
 
 LOOK_AGAIN: Final = "Call find_element or get_ui_tree, and use an id from its result."
@@ -84,7 +92,7 @@ class StaleError(UiError):
 
 
 @contextmanager
-def told(
+def error_context(
     app: UiApp | None, path: str = "", *, tool: str = "", writes: bool = False
 ) -> Iterator[None]:
     """Raise a fault of the block as what a caller is told, and errors with what is known here.
@@ -100,7 +108,9 @@ def told(
     try:
         yield
     except (ToolError, UiFault) as caught:
-        error = _of_fault(caught, name, path, writes) if isinstance(caught, UiFault) else caught
+        error = (
+            _error_from_fault(caught, name, path, writes) if isinstance(caught, UiFault) else caught
+        )
         error.app = error.app or name
         error.command = error.command or tool
         if isinstance(error, UiError):
@@ -108,9 +118,9 @@ def told(
         raise error from None
 
 
-def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
+def _error_from_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
     who = name or "The accessibility service"
-    if isinstance(fault, Denied):
+    if isinstance(fault, AccessDenied):
         # Needed for this message only.
         from iac_runtime.execution.mac import responsible_name
 
@@ -122,7 +132,7 @@ def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
             reason="no_permission",
             more={"pane": "Privacy & Security > Accessibility", "process": responsible_name()},
         )
-    if isinstance(fault, Silent):
+    if isinstance(fault, AppNotResponding):
         return UiError(
             "TIMEOUT",
             f"{who} does not answer." if not writes else f"{who} did not answer in time.",
@@ -132,7 +142,7 @@ def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
             reason="app_silent",
             retryable=not writes,
         )
-    if isinstance(fault, Gone):
+    if isinstance(fault, ElementGone):
         return UiError(
             "APP_NOT_RUNNING" if not path else "NOT_FOUND",
             f"{who} has ended, or has closed this window or part of it.",

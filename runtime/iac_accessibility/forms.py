@@ -9,25 +9,30 @@ from typing import Any, Final
 from iac_accessibility.apps import UiSession, walk_app
 from iac_accessibility.bridge import read_one
 from iac_accessibility.calls import UiCall
-from iac_accessibility.changes import ElementChange, check_enabled, element_words
+from iac_accessibility.changes import ElementChange, check_enabled, describe_element
 from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.hands import bring_window, give_strokes, hands_of, screen_window
-from iac_accessibility.identity import ElementFound, found_at
+from iac_accessibility.hands import (
+    bring_window,
+    press_strokes,
+    require_input_devices,
+    screen_window,
+)
+from iac_accessibility.identity import ElementFound, element_of_branch
 from iac_accessibility.keys import parse_stroke
 from iac_accessibility.model import (
+    AppNotResponding,
+    Detail,
     Frame,
-    Silent,
     UiApp,
     UiFault,
     UiNode,
-    Want,
 )
-from iac_accessibility.reads import Fits
+from iac_accessibility.reads import ElementFilter
 from iac_accessibility.render import DATA_NOTE, app_facts, element_state
-from iac_accessibility.texts import bring
-from iac_accessibility.toolset import changes, reads
+from iac_accessibility.texts import focus_element
+from iac_accessibility.toolset import change_tool, read_tool
 from iac_accessibility.traverse import WalkLimits
-from iac_accessibility.writes import setting
+from iac_accessibility.writes import value_change
 from iac_base.errors import quoted
 
 _CHOICE_ROLES: Final = frozenset(
@@ -35,30 +40,30 @@ _CHOICE_ROLES: Final = frozenset(
 )
 
 
-@changes
+@change_tool
 def select_option(session: UiSession, call: UiCall) -> ElementChange:
     """Choose an option of a pop-up, a list, a tab bar or a menu by its title.
 
     Raises:
         UiError: There is no such option; those that are there are named.
     """
-    found = call.element(session)
-    return _choosing(session, call.app, found, str(call.arguments["option"]), call.seconds)
+    found = call.resolve_element(session)
+    return _option_change(session, call.app, found, str(call.arguments["option"]), call.seconds)
 
 
-def _choosing(
+def _option_change(
     session: UiSession, app: UiApp, found: ElementFound, wanted: str, seconds: float
 ) -> ElementChange:
     check_enabled(found.node)
-    options = _options(session, app, found, seconds)
-    at = _chosen(wanted, [node.title for _, node in options])
+    options = _list_options(session, app, found, seconds)
+    at = _match_option(wanted, [node.title for _, node in options])
     parent, option = options[at]
     place = [node for above, node in options if above == parent].index(option)
 
-    def act(_now: UiNode, seconds: float) -> Mapping[str, Any]:
+    def choose_option(_now: UiNode, seconds: float) -> Mapping[str, Any]:
         bridge = session.bridge
-        reader = bridge.reader(app, whole=False, timeout=seconds)
-        same = read_one(reader, option.handle, Want.ACTIONS, seconds)
+        reader = bridge.open_reader(app, whole=False, timeout=seconds)
+        same = read_one(reader, option.handle, Detail.ACTIONS, seconds)
         if same.title != option.title:
             raise UiError(
                 "NOT_FOUND",
@@ -68,31 +73,33 @@ def _choosing(
             )
         own = next((one for one in ("press", "pick", "select") if one in same.actions), "")
 
-        def step() -> None:
+        def choose_by_keys() -> None:
             # As a person does who has no mouse: from the choice of now to the one that is wanted.
             titles = [node.title for above, node in options if above == parent]
-            held = read_one(reader, found.node.handle, Want.VALUE, seconds)
+            held = read_one(reader, found.node.handle, Detail.VALUE, seconds)
             now = next((at for at, one in enumerate(titles) if one in (held.title, held.value)), 0)
             keys = ["down" if place > now else "up"] * abs(place - now)
             try:
-                proof = bring(session, app, found, seconds)
+                proof = focus_element(session, app, found, seconds)
             except UiError:
                 # It takes the keyboard only when it is open (Qt).
                 opening = {"press", "show_menu"} & set(found.node.actions)
                 if not opening:
                     raise
-                bridge.perform(found.node.handle, min(opening), seconds)
+                bridge.perform_action(found.node.handle, min(opening), seconds)
                 proof = bring_window(session, app, found.window, seconds)
                 keys.append("return")
-            give_strokes(hands_of(session), proof, [parse_stroke(key) for key in keys])
+            press_strokes(
+                require_input_devices(session), proof, [parse_stroke(key) for key in keys]
+            )
 
-        press = [partial(bridge.perform, option.handle, own, seconds)] if own else []
+        press = [partial(bridge.perform_action, option.handle, own, seconds)] if own else []
         holders = dict.fromkeys((found.node.handle, parent))
-        choose = [partial(bridge.select, holder, place, seconds) for holder in holders]
+        choose = [partial(bridge.select_child, holder, place, seconds) for holder in holders]
         roads: list[Callable[[], object]]
         if found.node.role in _CLOSED:
             # The menu of a closed pop-up takes a selection, and the pop-up stays as it is.
-            roads = [choose[0], *press, *choose[1:], step]
+            roads = [choose[0], *press, *choose[1:], choose_by_keys]
         elif option.role in ("menu_item", "radio_button"):
             roads = [*press, *choose]
         else:
@@ -101,7 +108,7 @@ def _choosing(
             with suppress(UiFault, UiError):
                 road()
                 if _is_chosen(session, app, found, option, seconds):
-                    return {"method": "keys" if road is step else "action"}
+                    return {"method": "keys" if road is choose_by_keys else "action"}
         raise UiError(
             "EXECUTION_ERROR",
             f"{quoted(option.title, 60)} was not chosen.",
@@ -111,8 +118,8 @@ def _choosing(
 
     return ElementChange(
         found,
-        f"choose {quoted(option.title, 60)} in {element_words(found, app)}",
-        act,
+        f"choose {quoted(option.title, 60)} in {describe_element(found, app)}",
+        choose_option,
         words=(option.title,),
         more={"action": "select", "option": option.title},
     )
@@ -123,9 +130,9 @@ def _is_chosen(
 ) -> bool:
     """Say whether an option is the choice now; of a menu that has closed nothing can be said."""
     end = time.monotonic() + min(seconds, _CHOSEN)
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     while True:
-        holder, chosen = reader.read([found.node.handle, option.handle], Want.VALUE, seconds)
+        holder, chosen = reader.read([found.node.handle, option.handle], Detail.VALUE, seconds)
         if not isinstance(holder, UiNode) or found.node.role not in (*_CLOSED, *_LISTS):
             return True
         if option.title in (holder.title, holder.value) or not (holder.title or holder.value):
@@ -143,16 +150,16 @@ _CLOSED: Final = ("combo_box", "pop_up_button")
 _LISTS: Final = ("list", "table", "tree", "tab_group", "outline", "list_box")
 
 
-def _options(
+def _list_options(
     session: UiSession, app: UiApp, found: ElementFound, seconds: float
 ) -> list[tuple[Any, UiNode]]:
     """Return the options below an element, each with what it is a child of."""
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     rows: list[tuple[Any, UiNode]] = []
     level = [(found.node.handle, child) for child in found.node.children[:1_000]]
     for _ in range(4):
         below: list[tuple[Any, Any]] = []
-        read = reader.read([child for _, child in level], Want.CHILDREN, seconds)
+        read = reader.read([child for _, child in level], Detail.CHILDREN, seconds)
         for (parent, _), node in zip(level, read, strict=True):
             if not isinstance(node, UiNode):
                 continue
@@ -166,7 +173,7 @@ def _options(
     return rows
 
 
-def _chosen(wanted: str, titles: Sequence[str]) -> int:
+def _match_option(wanted: str, titles: Sequence[str]) -> int:
     for plain in (str, str.casefold):
         places = [at for at, title in enumerate(titles) if plain(title) == plain(wanted)]
         if len(places) == 1:
@@ -182,7 +189,7 @@ def _chosen(wanted: str, titles: Sequence[str]) -> int:
     )
 
 
-@changes
+@change_tool
 def place_window(session: UiSession, call: UiCall) -> ElementChange:
     """Raise, minimize, move or resize a window, and read back where it is then.
 
@@ -190,7 +197,7 @@ def place_window(session: UiSession, call: UiCall) -> ElementChange:
         UiError: Nothing is asked for, or several windows may be the one that is meant.
     """
     app, arguments = call.app, call.arguments
-    found = call.element(session)
+    found = call.resolve_element(session)
     number = screen_window(session, app, found.window).number
     position, size = arguments.get("position"), arguments.get("size")
     shown: str = arguments.get("show", "")
@@ -202,8 +209,8 @@ def place_window(session: UiSession, call: UiCall) -> ElementChange:
             reason="bad_value",
         )
 
-    def act(_now: UiNode, seconds: float) -> Mapping[str, Any] | None:
-        hands = hands_of(session)
+    def arrange_window(_now: UiNode, seconds: float) -> Mapping[str, Any] | None:
+        hands = require_input_devices(session)
         if position or size:
             frame = screen_window(session, app, found.window).frame
             told = _place_of(session, app, found.window, frame)
@@ -228,8 +235,8 @@ def place_window(session: UiSession, call: UiCall) -> ElementChange:
     told = [shown] if shown else []
     told += ["move"] if position else []
     told += ["resize"] if size else []
-    line = f"{' and '.join(told)} {element_words(found, app)}"
-    return ElementChange(found, line, act, "window", more={"action": ", ".join(told)})
+    line = f"{' and '.join(told)} {describe_element(found, app)}"
+    return ElementChange(found, line, arrange_window, "window", more={"action": ", ".join(told)})
 
 
 _PLACED: Final = 1.0
@@ -238,8 +245,8 @@ _PLACED: Final = 1.0
 
 def _place_of(session: UiSession, app: UiApp, node: UiNode, held: Frame) -> Frame:
     """Return where a window is as answers say; `held` is where its content is on the screen."""
-    reader = session.bridge.reader(app, whole=False, timeout=_LOOK_SECONDS)
-    frame = read_one(reader, node.handle, Want.FRAME, _LOOK_SECONDS).frame
+    reader = session.bridge.open_reader(app, whole=False, timeout=_LOOK_SECONDS)
+    frame = read_one(reader, node.handle, Detail.FRAME, _LOOK_SECONDS).frame
     # GTK 4 does not say where its windows are.
     return held if frame is None or (frame.x, frame.y) == (0, 0) else frame
 
@@ -248,11 +255,11 @@ def _misplaced(
     session: UiSession, app: UiApp, node: UiNode, number: int, asked: Mapping[str, Any]
 ) -> str:
     """Return how a window stands otherwise than was asked for; empty where it does not."""
-    hands = hands_of(session)
-    held = next((one for one in hands.windows() if one.number == number), None)
+    hands = require_input_devices(session)
+    held = next((one for one in hands.list_windows() if one.number == number), None)
     if asked.get("show") == "minimize":
         return "" if held is None or held.minimized else "The window was not minimized."
-    front = hands.front()
+    front = hands.front_window()
     if asked.get("show") == "raise" and (front is None or front.number != number):
         return "The window did not come to the front."
     if held is None:
@@ -267,7 +274,7 @@ def _misplaced(
     ).format(**place)
 
 
-@changes
+@change_tool
 def fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
     """Set the values of many elements, asked about once; of a pop-up its option is chosen.
 
@@ -277,17 +284,17 @@ def fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
     fields: Sequence[Mapping[str, Any]] = call.arguments["fields"]
     changes: list[ElementChange] = []
     for at, row in enumerate(fields):
-        found, value = call.element(session, str(row["element"]), at), row["value"]
+        found, value = call.resolve_element(session, str(row["element"]), at), row["value"]
         try:
-            changes.append(setting(session, call.app, found, value, call.seconds))
+            changes.append(value_change(session, call.app, found, value, call.seconds))
         except UiError as error:
             if error.reason != "not_settable" or found.node.role not in _CLOSED:
                 raise
-            changes.append(_choosing(session, call.app, found, str(value), call.seconds))
+            changes.append(_option_change(session, call.app, found, str(value), call.seconds))
     return changes
 
 
-@reads
+@read_tool
 def wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Wait until an element appears, goes or changes; return `{app, met, seconds, element}`.
 
@@ -298,14 +305,14 @@ def wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
     until: str = arguments.get("until", "appears")
     began = time.monotonic()
     end = began + call.seconds
-    look = _look_at(session, call) if call.path else _look_for(session, call)
+    look = _element_lookup(session, call) if call.path else _search_lookup(session, call)
     first = look()
     while True:
         now = look()
         met = {
             "appears": now is not None,
             "goes": now is None,
-            "changes": _held(now) != _held(first),
+            "changes": _comparable_state(now) != _comparable_state(first),
         }[until]
         if met or time.monotonic() > end or call.cancel.cancelled:
             break
@@ -318,33 +325,33 @@ def wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
 _LOOK: Final = 0.1
 
 
-def _held(found: ElementFound | None) -> tuple[object, ...]:
+def _comparable_state(found: ElementFound | None) -> tuple[object, ...]:
     return () if found is None else (found.node.title, found.node.value, found.node.states)
 
 
-def _look_at(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
+def _element_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
     """Return what reads the element of a call again; None once it is gone."""
-    found = call.element(session)
+    found = call.resolve_element(session)
 
-    def look() -> ElementFound | None:
+    def read_element() -> ElementFound | None:
         try:
-            reader = session.bridge.reader(call.app, whole=False, timeout=_LOOK_SECONDS)
-            node = read_one(reader, found.node.handle, Want.VALUE, _LOOK_SECONDS)
-        except Silent:
+            reader = session.bridge.open_reader(call.app, whole=False, timeout=_LOOK_SECONDS)
+            node = read_one(reader, found.node.handle, Detail.VALUE, _LOOK_SECONDS)
+        except AppNotResponding:
             return found
         except UiFault:
             return None
-        return found.now(node) if node.visible else None
+        return found.now(node) if node.is_visible else None
 
-    return look
+    return read_element
 
 
-def _look_for(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
+def _search_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
     """Return what looks for the element that a call describes; None while there is none."""
-    fits = Fits(call.arguments)
-    want = session.bridge.free | Want.VALUE
+    fits = ElementFilter(call.arguments)
+    want = session.bridge.free | Detail.VALUE
 
-    def look() -> ElementFound | None:
+    def search_element() -> ElementFound | None:
         try:
             limits = WalkLimits(_LOOK_SECONDS, _DEEPEST, nodes=20_000)
             seen, _ = walk_app(session, call.app, want, limits, whole=True)
@@ -352,11 +359,11 @@ def _look_for(session: UiSession, call: UiCall) -> Callable[[], ElementFound | N
             return None
         for branch in seen.order:
             if fits(branch.node):
-                found = found_at(branch)
-                return found._replace(id=session.memory.keep(call.app, found))
+                found = element_of_branch(branch)
+                return found._replace(id=session.memory.remember_element(call.app, found))
         return None
 
-    return look
+    return search_element
 
 
 _LOOK_SECONDS: Final = 2.0

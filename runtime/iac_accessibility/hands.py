@@ -12,20 +12,20 @@ from functools import partial
 from typing import Final
 
 from iac_accessibility.apps import UiSession
-from iac_accessibility.bridge import Hands, read_one
+from iac_accessibility.bridge import InputDevices, read_one
 from iac_accessibility.errors import UiError
 from iac_accessibility.keys import Stroke
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
     ActionFailed,
+    AppNotResponding,
+    Detail,
     Frame,
     Handle,
     ScreenWindow,
-    Silent,
     UiApp,
     UiFault,
     UiNode,
-    Want,
 )
 from iac_accessibility.paths import takes_typing
 from iac_base.errors import quoted
@@ -40,15 +40,15 @@ SHOWN: Final = 1.5
 STATE_SECONDS: Final = 0.5
 
 
-def hands_of(session: UiSession) -> Hands:
+def require_input_devices(session: UiSession) -> InputDevices:
     """Return keys, pointer and windows.
 
     Raises:
         UiError: There are none here; it says why in one line.
     """
     try:
-        return session.bridge.hands
-    except Silent as fault:
+        return session.bridge.input_devices
+    except AppNotResponding as fault:
         raise UiError(
             "UNAVAILABLE",
             f"Keys and clicks do not work on this machine: {fault}.",
@@ -58,7 +58,7 @@ def hands_of(session: UiSession) -> Hands:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class FocusProof:
     """That the keyboard is where it is meant to be; calling it raises where it is not.
 
     Attributes:
@@ -73,8 +73,8 @@ class Proof:
 
     def __call__(self) -> None:
         """Raise a `UiError` where another window or element has the keyboard."""
-        hands = hands_of(self.session)
-        front = hands.front()
+        hands = require_input_devices(self.session)
+        front = hands.front_window()
         if front is None or front.number != self.window or front.pid != self.app.pid:
             now = f"{quoted(front.title, 60)} has" if front else "no window has"
             raise focus_lost(f"{now} the keyboard now, not {self.app.name}")
@@ -88,13 +88,13 @@ class Proof:
         if not self.session.bridge.has_focus(self.handle, STATE_SECONDS):
             raise focus_lost("another element now has the keyboard focus")
 
-    def moved(self) -> "Proof":
+    def after_move(self) -> "FocusProof":
         """Return the proof after a key that goes from one part of a list to the next."""
         if self.handle is None:
             return self
         bridge = self.session.bridge
         with suppress(UiFault, UiError):
-            now = bridge.focused(self.app, STATE_SECONDS)
+            now = bridge.focused_element(self.app, STATE_SECONDS)
             both = (now, self.handle)
             ways = [path_of(bridge, self.app, one, seconds=STATE_SECONDS).way for one in both]
             if min(map(len, ways)) > 1 and ways[0][-2].handle == ways[1][-2].handle:
@@ -115,7 +115,7 @@ def focus_lost(why: str) -> UiError:
     )
 
 
-def is_bare(node: UiNode) -> bool:
+def is_screen_window(node: UiNode) -> bool:
     """Say whether an element is a window of which only the window system knows."""
     return isinstance(node.handle, tuple) and node.handle[0] == "screen"
 
@@ -128,9 +128,9 @@ def screen_window(session: UiSession, app: UiApp, window: UiNode | None) -> Scre
     Raises:
         UiError: The app has none there, or several are alike.
     """
-    hands = hands_of(session)
-    own = [one for one in hands.windows() if one.pid == app.pid]
-    front = hands.front()
+    hands = require_input_devices(session)
+    own = [one for one in hands.list_windows() if one.pid == app.pid]
+    front = hands.front_window()
     if front is not None and front.pid == app.pid and front not in own:
         own.append(front)
     if not own:
@@ -163,15 +163,15 @@ def _windows_like(
     front: ScreenWindow | None,
 ) -> list[ScreenWindow]:
     """Return the windows that an app's window may be: by its title, its place, its keyboard."""
-    if is_bare(window):
+    if is_screen_window(window):
         return [one for one in own if ("screen", one.number) == window.handle]
     if len(own) == 1:
         return own
     titled = [one for one in own if one.title == window.title]
     if len(titled) == 1:
         return titled
-    reader = session.bridge.reader(app, whole=False, timeout=STATE_SECONDS)
-    now = read_one(reader, window.handle, Want.FRAME, STATE_SECONDS)
+    reader = session.bridge.open_reader(app, whole=False, timeout=STATE_SECONDS)
+    now = read_one(reader, window.handle, Detail.FRAME, STATE_SECONDS)
     placed = [one for one in titled or own if now.frame and _near(now.frame, one)]
     if len(placed) == 1:
         return placed
@@ -191,20 +191,22 @@ _EDGE: Final = 60
 """Pixels that a title bar or a shadow takes at most."""
 
 
-def bring_window(session: UiSession, app: UiApp, window: UiNode | None, seconds: float) -> Proof:
+def bring_window(
+    session: UiSession, app: UiApp, window: UiNode | None, seconds: float
+) -> FocusProof:
     """Bring a window to the front; return the proof that it has the keyboard.
 
     Raises:
         UiError: It does not take it.
     """
-    hands = hands_of(session)
+    hands = require_input_devices(session)
     wanted = screen_window(session, app, window)
-    proof = Proof(session, app, wanted.number)
+    proof = FocusProof(session, app, wanted.number)
     ask_until(proof, lambda: hands.raise_window(wanted.number), min(seconds, TAKE))
     return proof
 
 
-def ask_until(proof: Proof, ask: Callable[[], None], seconds: float) -> None:
+def ask_until(proof: FocusProof, ask: Callable[[], None], seconds: float) -> None:
     """Ask for what a proof is of, once, and wait for it; what it raises in the end is raised."""
     end = time.monotonic() + seconds
     asked = False
@@ -248,7 +250,9 @@ def wait_for_change(read: Callable[[], object], before: object) -> None:
         time.sleep(STEP)
 
 
-def give_strokes(hands: Hands, proof: Proof, strokes: list[Stroke], *, read: bool = False) -> int:
+def press_strokes(
+    hands: InputDevices, proof: FocusProof, strokes: list[Stroke], *, read: bool = False
+) -> int:
     """Press combinations one after the other; return how many were given before it had to end.
 
     Args:
@@ -263,7 +267,7 @@ def give_strokes(hands: Hands, proof: Proof, strokes: list[Stroke], *, read: boo
             proof()
         except UiError as error:
             raise _after(error, strokes[:number]) from None
-        hands.stroke(stroke)
+        hands.press_stroke(stroke)
         if first and before is not None:
             try:
                 wait_for_change(text, before)
@@ -271,7 +275,7 @@ def give_strokes(hands: Hands, proof: Proof, strokes: list[Stroke], *, read: boo
                 raise _after(error, strokes[: number + 1]) from None
         time.sleep(STEP)
         if stroke.key in _MOVES and number + 1 < len(strokes):
-            proof = proof.moved()
+            proof = proof.after_move()
     return len(strokes)
 
 

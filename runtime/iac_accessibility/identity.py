@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from iac_accessibility.bridge import Bridge
-from iac_accessibility.model import Handle, Silent, UiApp, UiFault, UiNode, Want
+from iac_accessibility.model import AppNotResponding, Detail, Handle, UiApp, UiFault, UiNode
 from iac_accessibility.traverse import Branch, Walk
 from iac_base.errors import quoted
 
@@ -87,7 +87,7 @@ class ElementFound(NamedTuple):
         return fingerprint_of(self.node, self.window, known=True, row=self.row)
 
 
-def found_at(branch: Branch) -> ElementFound:
+def element_of_branch(branch: Branch) -> ElementFound:
     """Return an element of a walk as one that its path led to."""
     way: list[UiNode] = []
     above = branch
@@ -116,7 +116,7 @@ def fingerprint_of(
     return Fingerprint(node.role, node.title, identifier, *at, row)
 
 
-def surroundings(
+def row_texts(
     way: Sequence[UiNode], read: Callable[[Sequence[Handle]], Sequence[UiNode]]
 ) -> tuple[str, ...]:
     """Return the texts of the row that the last element of a way is in; empty where in none.
@@ -137,14 +137,14 @@ def surroundings(
     for _ in range(_ROW_LEVELS):
         if not level:
             break
-        nodes = [node for node in read(level) if node.visible]
+        nodes = [node for node in read(level) if node.is_visible]
         texts += [node.title or str(node.value or "") for node in nodes if node.role in _TEXTS]
         level = tuple(handle for node in nodes for handle in node.children)[:_ROW_PARTS]
     # An editor marks what is not saved.
     return tuple(filter(None, (text.strip("*•").strip() for text in texts)))
 
 
-def row_reader(
+def row_lookup(
     seen: Walk, read: Mapping[Handle, UiNode]
 ) -> Callable[[Branch], tuple[str, ...] | None]:
     """Return what says of the elements of a walk which row they are in; None if it was cut.
@@ -158,17 +158,17 @@ def row_reader(
     known |= read
     of_parent: dict[int, tuple[str, ...]] = {}
 
-    def row(branch: Branch) -> tuple[str, ...]:
+    def row_of_branch(branch: Branch) -> tuple[str, ...]:
         # But for rows themselves it is the same for all that is beside it.
         key = id(branch if branch.node.role in _ROW_ROLES else branch.parent)
         if key not in of_parent:
-            of_parent[key] = surroundings(
-                found_at(branch).way,
+            of_parent[key] = row_texts(
+                element_of_branch(branch).way,
                 lambda handles: [known[one] for one in handles if one in known],
             )
         return of_parent[key]
 
-    return row
+    return row_of_branch
 
 
 def _is_row(
@@ -183,7 +183,7 @@ def _is_row(
     return bool(beside) and any(one.role == node.role for one in read(beside))
 
 
-def _joined(before: Fingerprint | None, seen: Fingerprint) -> Fingerprint | None:
+def _merge_fingerprints(before: Fingerprint | None, seen: Fingerprint) -> Fingerprint | None:
     """Return all that is known of an element that was read twice; None if it is not the same.
 
     What was not read the second time stays as it was: who saw it then means that.
@@ -202,7 +202,7 @@ def _joined(before: Fingerprint | None, seen: Fingerprint) -> Fingerprint | None
 
 
 class RowReader:
-    """Reads elements for `surroundings`, each once, within `seconds`.
+    """Reads elements for `row_texts`, each once, within `seconds`.
 
     Args:
         before: What was read for the same element the last time; it is read in one exchange.
@@ -215,7 +215,7 @@ class RowReader:
         self, bridge: Bridge, app: UiApp, seconds: float, before: Sequence[Handle] = ()
     ) -> None:
         self._end = time.monotonic() + seconds
-        self._reader = bridge.reader(app, whole=False, timeout=seconds)
+        self._reader = bridge.open_reader(app, whole=False, timeout=seconds)
         self._before = before
         self._held: dict[Handle, UiNode | UiFault] = {}
         self.asked: dict[Handle, None] = {}
@@ -227,12 +227,12 @@ class RowReader:
         if new:
             new += [one for one in self._before if one not in self._held and one not in handles]
             left = max(self._end - time.monotonic(), 0.0)
-            got = self._reader.read(new, Want.CHILDREN | Want.VALUE, left)
+            got = self._reader.read(new, Detail.CHILDREN | Detail.VALUE, left)
             self._held.update(zip(new, got, strict=True))
         nodes: list[UiNode] = []
         for handle in handles:
             answer = self._held[handle]
-            if isinstance(answer, Silent):
+            if isinstance(answer, AppNotResponding):
                 raise answer
             if isinstance(answer, UiNode):
                 nodes.append(answer)
@@ -246,10 +246,10 @@ def with_row(bridge: Bridge, app: UiApp, found: ElementFound, *, seconds: float)
         Silent: The app does not answer.
     """
     read = RowReader(bridge, app, seconds, found.around)
-    return found._replace(row=surroundings(found.way, read), around=tuple(read.asked))
+    return found._replace(row=row_texts(found.way, read), around=tuple(read.asked))
 
 
-def differences(before: Fingerprint, found: ElementFound) -> str:
+def describe_differences(before: Fingerprint, found: ElementFound) -> str:
     """Return how the element at a path differs from what the path was made from; empty if not.
 
     Its handle is compared whatever it is called: in a list many elements have one name.
@@ -308,11 +308,11 @@ class PathMemory:
         self._walks: OrderedDict[tuple[int, float], dict[str, Branch]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def keep(self, app: UiApp, found: ElementFound) -> str:
+    def remember_element(self, app: UiApp, found: ElementFound) -> str:
         """Remember what the path of an element was made from; return its id."""
-        return self._keep(app, [(found.path, found.fingerprint)])[0]
+        return self._remember_paths(app, [(found.path, found.fingerprint)])[0]
 
-    def keep_all(
+    def remember_branches(
         self,
         app: UiApp,
         branches: Sequence[Branch],
@@ -330,60 +330,60 @@ class PathMemory:
             (one.path, fingerprint_of(one.node, one.window, known=known, row=row(one)))
             for one in branches
         ]
-        for branch, given in zip(branches, self._keep(app, rows), strict=True):
+        for branch, given in zip(branches, self._remember_paths(app, rows), strict=True):
             branch.id = given
 
-    def _keep(self, app: UiApp, rows: Iterable[tuple[str, Fingerprint]]) -> list[str]:
+    def _remember_paths(self, app: UiApp, rows: Iterable[tuple[str, Fingerprint]]) -> list[str]:
         process, name = (app.pid, app.started), (app.id, app.name)
         given: list[str] = []
         with self._lock:
             for path, seen in rows:
                 key = (*process, seen.handle)
                 known = self._ids.get(self._named.get(key, ""))
-                joined = _joined(known and known.fingerprint, seen)
+                joined = _merge_fingerprints(known and known.fingerprint, seen)
                 made = self._named[key] if joined else f"e{next(self._numbers)}"
                 fingerprint = joined or seen
-                _put(self._made_from, (*process, path), fingerprint, self._limit)
-                _put(self._owners, (*name, path), process, self._limit)
-                _put(self._named, key, made, self._limit)
-                _put(self._ids, made, ElementId(process, path, fingerprint), self._limit)
+                _put_last(self._made_from, (*process, path), fingerprint, self._limit)
+                _put_last(self._owners, (*name, path), process, self._limit)
+                _put_last(self._named, key, made, self._limit)
+                _put_last(self._ids, made, ElementId(process, path, fingerprint), self._limit)
                 given.append(made)
         return given
 
-    def by_id(self, text: str) -> ElementId | None:
+    def lookup_id(self, text: str) -> ElementId | None:
         """Return what an id stands for, or None for one that was not given here."""
         with self._lock:
             return self._ids.get(text)
 
-    def forget(self, app: UiApp, handle: Handle) -> None:
+    def forget_element(self, app: UiApp, handle: Handle) -> None:
         """Take the next reading of an element that was found to have changed as it is."""
         with self._lock:
             self._named.pop((app.pid, app.started, handle), None)
 
-    def keep_way(self, app: UiApp, found: ElementFound) -> None:
-        """Remember where the path of an element led to, for `found`."""
+    def remember_way(self, app: UiApp, found: ElementFound) -> None:
+        """Remember where the path of an element led to, for `last_element`."""
         with self._lock:
-            _put(self._ways, (app.pid, app.started, found.path), found, _WAYS)
+            _put_last(self._ways, (app.pid, app.started, found.path), found, _WAYS)
 
-    def keep_walk(self, app: UiApp, seen: Walk) -> None:
-        """Remember all ways of a walk, for `found`."""
+    def remember_walk(self, app: UiApp, seen: Walk) -> None:
+        """Remember all ways of a walk, for `last_element`."""
         ways = {branch.path: branch for branch in seen.order}
         with self._lock:
-            _put(self._walks, (app.pid, app.started), ways, _WALKS)
+            _put_last(self._walks, (app.pid, app.started), ways, _WALKS)
 
-    def found(self, app: UiApp, path: str) -> ElementFound | None:
+    def last_element(self, app: UiApp, path: str) -> ElementFound | None:
         """Return what `path` led to when it was last followed or made; not how it is now."""
         with self._lock:
             found = self._ways.get((app.pid, app.started, path))
             branch = self._walks.get((app.pid, app.started), {}).get(path)
-        return found or (found_at(branch) if branch else None)
+        return found or (element_of_branch(branch) if branch else None)
 
-    def fingerprint(self, app: UiApp, path: str) -> Fingerprint | None:
+    def known_fingerprint(self, app: UiApp, path: str) -> Fingerprint | None:
         """Return what `path` was made from, or None for a path that was not made here."""
         with self._lock:
             return self._made_from.get((app.pid, app.started, path))
 
-    def of_other_process(self, app: UiApp, path: str) -> Fingerprint | None:
+    def fingerprint_elsewhere(self, app: UiApp, path: str) -> Fingerprint | None:
         """Return what `path` was made from in another process of the app, if only there."""
         with self._lock:
             owner = self._owners.get((app.id, app.name, path))
@@ -392,7 +392,7 @@ class PathMemory:
             return self._made_from.get((*owner, path))
 
 
-def _put(held: OrderedDict[K, V], key: K, value: V, limit: int) -> None:
+def _put_last(held: OrderedDict[K, V], key: K, value: V, limit: int) -> None:
     """Put in what goes last, whether it was there or not; the oldest goes."""
     held[key] = value
     held.move_to_end(key)

@@ -9,32 +9,32 @@ from typing import Any, Final
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import read_one
 from iac_accessibility.calls import UiCall
-from iac_accessibility.changes import ElementChange, app_words, check_enabled, element_words
+from iac_accessibility.changes import ElementChange, check_enabled, describe_app, describe_element
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.hands import (
     UNREAD,
     bring_window,
-    give_strokes,
-    hands_of,
-    is_bare,
     is_readable,
+    is_screen_window,
+    press_strokes,
+    require_input_devices,
     screen_window,
 )
 from iac_accessibility.identity import ElementFound
-from iac_accessibility.keys import Stroke, parse_stroke, stroke_does
+from iac_accessibility.keys import Stroke, parse_stroke, stroke_effect
 from iac_accessibility.levels import holds_secret, return_does
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
+    Detail,
     ScreenWindow,
     UiApp,
     UiFault,
     UiNode,
-    Want,
 )
 from iac_accessibility.paths import TEXT_ROLES, PathStep
-from iac_accessibility.pointing import aim_at, click_at, point_at, show_tab, under
-from iac_accessibility.texts import TextGiven, bring, put_text
-from iac_accessibility.toolset import changes
+from iac_accessibility.pointing import aim_at, click_at, elements_under_point, point_at, show_tab
+from iac_accessibility.texts import TextEntry, focus_element, put_text
+from iac_accessibility.toolset import change_tool
 from iac_base.errors import quoted
 from iac_base.text import escaped
 
@@ -45,7 +45,7 @@ _STEPS: Final = 8
 """Points on the way of a drag; apps take fewer for a click."""
 
 
-@changes
+@change_tool
 def press_keys(session: UiSession, call: UiCall) -> ElementChange:
     """Press combinations of keys, in an element or where the app's keyboard is.
 
@@ -53,33 +53,33 @@ def press_keys(session: UiSession, call: UiCall) -> ElementChange:
         UiError: A combination is unknown, or there is nowhere to give it to.
     """
     app = call.app
-    hands = hands_of(session)
+    hands = require_input_devices(session)
     strokes = [parse_stroke(text) for text in call.arguments["keys"]]
-    found, again = _focus_of(session, call)
+    found, again = _keyboard_target(session, call)
     node, secret = found.node, holds_secret(found.node)
     shown = ["[secret]" if secret and one.is_character else one.text for one in strokes]
     named = " ".join(shown)
 
-    def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
+    def send_strokes(now: UiNode, seconds: float) -> Mapping[str, Any]:
         if again is None:
-            proof = bring(session, app, found.now(now), seconds)
+            proof = focus_element(session, app, found.now(now), seconds)
         else:
             proof = bring_window(session, app, None, seconds)
         read = again is None and is_readable(now)
-        given = give_strokes(hands, proof, strokes, read=read)
+        given = press_strokes(hands, proof, strokes, read=read)
         typed = any(one.is_character for one in strokes)
         return {"keys": given, **({"notes": [UNREAD]} if typed and not read else {})}
 
-    does = next(filter(None, (_does(one, found) for one in strokes)), "")
+    does = next(filter(None, (_stroke_effect_at(one, found) for one in strokes)), "")
     place = (
-        element_words(found, app)
+        describe_element(found, app)
         if again is None
-        else f"{quoted(node.title, 60)}, {app_words(app)}"
+        else f"{quoted(node.title, 60)}, {describe_app(app)}"
     )
     return ElementChange(
         found,
         f"press {escaped(named)} in {place}",
-        act,
+        send_strokes,
         "keys",
         words=tuple(stroke.text for stroke in strokes),
         does=does,
@@ -88,44 +88,47 @@ def press_keys(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
-def _does(stroke: Stroke, found: ElementFound) -> str:
+def _stroke_effect_at(stroke: Stroke, found: ElementFound) -> str:
     """Return what a combination does where the keyboard is."""
     node = found.node
-    if is_bare(node) and stroke.key != "escape":
+    if is_screen_window(node) and stroke.key != "escape":
         return UNKNOWN
     in_text = node.role in TEXT_ROLES or "editable" in node.states
     if stroke.key == "return" and not stroke.modifiers - {"shift"}:
         return return_does(found.way)
-    return stroke_does(stroke, in_text=in_text)
+    return stroke_effect(stroke, in_text=in_text)
 
 
-def _focus_of(session: UiSession, call: UiCall) -> tuple[ElementFound, Any]:
+def _keyboard_target(session: UiSession, call: UiCall) -> tuple[ElementFound, Any]:
     """Return what is to get the keys, and how it is found again where it is but a window."""
     app = call.app
     if call.path:
-        return call.element(session), None
+        return call.resolve_element(session), None
     with suppress(UiFault):
-        handle = session.bridge.focused(app, _FOCUS_SECONDS)
+        handle = session.bridge.focused_element(app, _FOCUS_SECONDS)
         if handle is not None:
             found = path_of(session.bridge, app, handle, seconds=_FOCUS_SECONDS)
-            session.memory.keep(app, found)
+            session.memory.remember_element(app, found)
             return found, None
     number = screen_window(session, app, None).number
 
-    def again() -> ElementFound:
-        now = next((one for one in hands_of(session).windows() if one.number == number), None)
+    def find_window_again() -> ElementFound:
+        now = next(
+            (one for one in require_input_devices(session).list_windows() if one.number == number),
+            None,
+        )
         if now is None:
             now = screen_window(session, app, None)
         if now.number != number:
             raise UiError(
                 "NOT_FOUND", "The window is closed.", LOOK_AGAIN, reason="stale", app=app.name
             )
-        return window_found(now)
+        return element_of_window(now)
 
-    return again(), again
+    return find_window_again(), find_window_again
 
 
-def window_found(window: ScreenWindow) -> ElementFound:
+def element_of_window(window: ScreenWindow) -> ElementFound:
     """Return a window of the screen as an element, for an app whose tree does not answer."""
     states = {"enabled", "visible", *(("modal",) if window.dialog else ())}
     role = "dialog" if window.dialog else "window"
@@ -133,7 +136,7 @@ def window_found(window: ScreenWindow) -> ElementFound:
     return ElementFound(node, (node,), PathStep(role, title=window.title).text)
 
 
-@changes
+@change_tool
 def type_text(session: UiSession, call: UiCall) -> ElementChange:
     """Put a text in behind what an element holds.
 
@@ -141,15 +144,17 @@ def type_text(session: UiSession, call: UiCall) -> ElementChange:
         UiError: The element does not accept text.
     """
     app = call.app
-    found = call.element(session)
+    found = call.resolve_element(session)
     _check_text(found, app)
     text = str(call.arguments["text"])
 
-    def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
-        return put_text(session, TextGiven(app, found.now(now), text, whole=False), seconds)
+    def append_text(now: UiNode, seconds: float) -> Mapping[str, Any]:
+        return put_text(session, TextEntry(app, found.now(now), text, whole=False), seconds)
 
     shown = "a secret" if holds_secret(found.node) else quoted(escaped(text), 200)
-    return ElementChange(found, f"type {shown} into {element_words(found, app)}", act, "value")
+    return ElementChange(
+        found, f"type {shown} into {describe_element(found, app)}", append_text, "value"
+    )
 
 
 def _check_text(found: ElementFound, app: UiApp) -> None:
@@ -158,13 +163,13 @@ def _check_text(found: ElementFound, app: UiApp) -> None:
     if node.role not in TEXT_ROLES and not node.states & {"editable"} and node.role != "terminal":
         raise UiError(
             "NOT_SUPPORTED",
-            f"{element_words(found, app)} does not accept text.",
+            f"{describe_element(found, app)} does not accept text.",
             "Use a text field, or press_keys.",
             reason="not_settable",
         )
 
 
-@changes
+@change_tool
 def click(session: UiSession, call: UiCall) -> ElementChange:
     """Click an element: by its own action where a plain click is asked for, else by the pointer.
 
@@ -172,7 +177,7 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
         UiError: It is disabled.
     """
     app, arguments = call.app, call.arguments
-    found = call.element(session)
+    found = call.resolve_element(session)
     check_enabled(found.node)
     button: str = arguments.get("button", "left")
     count = int(arguments.get("count", 1))
@@ -181,35 +186,35 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
     own = next((name for name in ("press", "toggle") if name in found.node.actions), "")
     how = {1: "click", 2: "double-click", 3: "triple-click"}[count]
     where = f" at {point['x']:g}, {point['y']:g}" if point else ""
-    line = f"{'' if button == 'left' else button + '-'}{how} {element_words(found, app)}{where}"
+    line = f"{'' if button == 'left' else button + '-'}{how} {describe_element(found, app)}{where}"
     if plain and found.node.role == "tab" and len(found.way) > 1:
         return ElementChange(found, line, partial(show_tab, session, app, found), action=own)
     if plain and own:
         # What opens a dialog may not return before that is closed, and is deaf until then.
         by_hand = found.node.role in _PICKED or found.node.title.rstrip().endswith(_ASKS_MORE)
 
-        def press(node: UiNode, seconds: float) -> Mapping[str, Any] | None:
+        def press_element(node: UiNode, seconds: float) -> Mapping[str, Any] | None:
             if by_hand:
                 with suppress(UiError, UiFault):
                     click_at(aim_at(session, app, found.now(node)))
                     return {"method": "pointer"}
-            session.bridge.perform(node.handle, own, seconds)
+            session.bridge.perform_action(node.handle, own, seconds)
             return None
 
         return ElementChange(
             found,
             line,
-            press,
+            press_element,
             action=own,
             words=(own,),
             more={"action": how},
         )
 
-    hit = under(session, app, found, point, call.seconds)
+    hit = elements_under_point(session, app, found, point, call.seconds)
 
-    def act(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
+    def click_pointer(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         aim = aim_at(session, app, found.now(now), point)
-        if under(session, app, found.now(now), point, seconds) != hit:
+        if elements_under_point(session, app, found.now(now), point, seconds) != hit:
             raise UiError(
                 "NOT_FOUND",
                 "Another element is now at that point. Nothing was done.",
@@ -220,10 +225,10 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
         return None
 
     # What is clicked is what lies there, not what it lies in.
-    does = UNKNOWN if is_bare(found.node) else ""
+    does = UNKNOWN if is_screen_window(found.node) else ""
     words = (how, *(text for _, text in hit))
     more = {"action": how}
-    return ElementChange(found, line, act, "pointer", words=words, more=more, does=does)
+    return ElementChange(found, line, click_pointer, "pointer", words=words, more=more, does=does)
 
 
 _ASKS_MORE: Final = ("…", "...")
@@ -234,29 +239,29 @@ _PICKED: Final = frozenset(("cell", "row", "list_item", "tree_item"))
 UNKNOWN: Final = "does something that cannot be known beforehand"
 
 
-@changes
+@change_tool
 def context_menu(session: UiSession, call: UiCall) -> ElementChange:
     """Open the menu of an element: by its own action, else by the right button."""
     app = call.app
-    found = call.element(session)
-    line = f"open the menu of {element_words(found, app)}"
+    found = call.resolve_element(session)
+    line = f"open the menu of {describe_element(found, app)}"
     more = {"action": "show_menu"}
     if "show_menu" in found.node.actions:
         return ElementChange(
             found,
             line,
-            lambda node, seconds: session.bridge.perform(node.handle, "show_menu", seconds),
+            lambda node, seconds: session.bridge.perform_action(node.handle, "show_menu", seconds),
             action="show_menu",
             more=more,
         )
 
-    def act(now: UiNode, _seconds: float) -> None:
+    def click_right(now: UiNode, _seconds: float) -> None:
         click_at(aim_at(session, app, found.now(now)), "right")
 
-    return ElementChange(found, line, act, "pointer", more=more)
+    return ElementChange(found, line, click_right, "pointer", more=more)
 
 
-@changes
+@change_tool
 def scroll(session: UiSession, call: UiCall) -> ElementChange:
     """Bring an element into view, or scroll it by pages.
 
@@ -264,11 +269,11 @@ def scroll(session: UiSession, call: UiCall) -> ElementChange:
         UiError: It can neither be shown nor scrolled.
     """
     app = call.app
-    found = call.element(session)
+    found = call.resolve_element(session)
     pages = float(call.arguments.get("pages", 0))
     across = call.arguments.get("direction", "vertical") == "horizontal"
 
-    def act(now: UiNode, seconds: float) -> Mapping[str, Any]:
+    def scroll_element(now: UiNode, seconds: float) -> Mapping[str, Any]:
         if not pages:
             if session.bridge.scroll_to(now.handle, seconds):
                 return {"method": "action"}
@@ -280,62 +285,64 @@ def scroll(session: UiSession, call: UiCall) -> ElementChange:
             )
         point_at(aim_at(session, app, found.now(now)))
         frame = read_one(
-            session.bridge.reader(app, whole=False, timeout=seconds),
+            session.bridge.open_reader(app, whole=False, timeout=seconds),
             now.handle,
-            Want.FRAME,
+            Detail.FRAME,
             seconds,
         ).frame
         size = (frame.width if across else frame.height) if frame else 300.0
         # A notch moves about three lines.
         notches = max(1, round(abs(pages) * size / _NOTCH)) * (1 if pages > 0 else -1)
-        hands_of(session).wheel(notches if across else 0, 0 if across else notches)
+        require_input_devices(session).turn_wheel(
+            notches if across else 0, 0 if across else notches
+        )
         return {"method": "pointer"}
 
     what = (
-        f"scroll {element_words(found, app)} by {pages:g} pages"
+        f"scroll {describe_element(found, app)} by {pages:g} pages"
         if pages
-        else (f"bring {element_words(found, app)} into view")
+        else (f"bring {describe_element(found, app)} into view")
     )
-    return ElementChange(found, what, act, "pointer", more={"action": "scroll"})
+    return ElementChange(found, what, scroll_element, "pointer", more={"action": "scroll"})
 
 
 _NOTCH: Final = 53.0
 """Pixels that a notch of the wheel moves, about; toolkits differ."""
 
 
-@changes
+@change_tool
 def drag(session: UiSession, call: UiCall) -> list[ElementChange]:
     """Drag an element onto another one, with the pointer."""
     app = call.app
-    found = call.element(session)
-    onto = call.element(session, "to", 1)
+    found = call.resolve_element(session)
+    onto = call.resolve_element(session, "to", 1)
 
-    def act(now: UiNode, _seconds: float) -> None:
-        hands = hands_of(session)
+    def drag_pointer(now: UiNode, _seconds: float) -> None:
+        hands = require_input_devices(session)
         end = aim_at(session, app, onto.now(now))
         start = aim_at(session, app, found)
         end()
         point_at(start)
         places = ((start.x, start.y), (end.x, end.y))
-        hands.button("left", down=True)
+        hands.set_button("left", down=True)
         try:
             for step in range(1, _STEPS + 1):
                 share = step / _STEPS
                 x, y = (a + (b - a) * share for a, b in zip(places[0], places[1], strict=True))
-                hands.point(x, y)
+                hands.move_pointer(x, y)
                 time.sleep(_HOLD)
             end(carrying=True)
         except (UiError, UiFault):
             # Whoever lets go after that drops nothing.
-            hands.stroke(_CANCEL)
+            hands.press_stroke(_CANCEL)
             raise
         finally:
-            hands.button("left", down=False)
+            hands.set_button("left", down=False)
 
-    line = f"drag {element_words(found, app)} onto {element_words(onto, app)}"
+    line = f"drag {describe_element(found, app)} onto {describe_element(onto, app)}"
     # The first is looked for again before anything moves, and does nothing itself.
     more = {"action": "drag"}
     return [
         ElementChange(found, line, lambda _node, _seconds: None, "pointer", words=("drag",)),
-        ElementChange(onto, line, act, "pointer", words=(found.node.title,), more=more),
+        ElementChange(onto, line, drag_pointer, "pointer", words=(found.node.title,), more=more),
     ]

@@ -76,17 +76,17 @@ def parse_stroke(text: str) -> Stroke:
     held: list[Modifier] = []
     for part in filter(None, (one.strip().lower() for one in before.split("+"))):
         if part not in _MODIFIERS:
-            raise _unknown(text, part, tuple(_MODIFIERS))
+            raise _unknown_key_error(text, part, tuple(_MODIFIERS))
         held.append(_MODIFIERS[part])
     key = last if len(last) == 1 else KEYS.get(last.lower().replace(" ", "_").replace("-", "_"), "")
     if not key or not key.isprintable():
-        raise _unknown(text, last, tuple(KEYS))
+        raise _unknown_key_error(text, last, tuple(KEYS))
     if len(key) == 1 and frozenset(held) - {"shift"}:
         key = key.lower()
     return Stroke(frozenset(held), "space" if key == " " else key)
 
 
-def _unknown(text: str, part: str, known: tuple[str, ...]) -> UiError:
+def _unknown_key_error(text: str, part: str, known: tuple[str, ...]) -> UiError:
     return UiError(
         "INVALID_PARAMETER",
         f"{quoted(text, 60)} is not a key combination: there is no key {quoted(part, 30)}.",
@@ -112,7 +112,7 @@ _EFFECTS: Final = {
 _DOES: Final = {parse_stroke(one): what for what, rows in _EFFECTS.items() for one in rows.split()}
 
 
-def stroke_does(stroke: Stroke, *, in_text: bool) -> str:
+def stroke_effect(stroke: Stroke, *, in_text: bool) -> str:
     """Return what a combination does, in the words of the levels; empty where nothing is known.
 
     Args:

@@ -35,7 +35,7 @@ _DOES: Final[dict[str, Verb]] = {
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class _Table(NamedTuple):
+class _DangerTable(NamedTuple):
     """Words, phrases of several words, and what counts anywhere; each with what it means."""
 
     words: Mapping[str, str]
@@ -44,9 +44,9 @@ class _Table(NamedTuple):
 
 
 @cache
-def _table() -> _Table:
+def _load_danger_table() -> _DangerTable:
     rows = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-    found = _Table({}, {}, {})
+    found = _DangerTable({}, {}, {})
     for what, languages in rows.items():
         for language, texts in languages.items():
             for text in texts.split():
@@ -65,7 +65,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 def danger_word(text: str) -> tuple[str, str] | None:
     """Return the first word of the table in `text` and what it means, or None."""
     # Letters of other shapes (full width, styled) spell the same word to a reader.
-    table = _table()
+    table = _load_danger_table()
     plain = unicodedata.normalize("NFKC", text)
     words = [word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", plain))]
     for word in words:
@@ -138,7 +138,7 @@ class ChangeLevel(NamedTuple):
     verb: Verb = "unknown"
 
 
-def level_of(facts: ChangeFacts) -> ChangeLevel:
+def assess_level(facts: ChangeFacts) -> ChangeLevel:
     """Return the level of a change, MODIFY or DANGEROUS, with the reasons for the latter."""
     node, window = facts.node, facts.window
     reasons: list[str] = []

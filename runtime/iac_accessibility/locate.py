@@ -13,28 +13,38 @@ from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError
 from iac_accessibility.identity import (
     ElementFound,
     Fingerprint,
-    differences,
-    found_at,
+    describe_differences,
+    element_of_branch,
     with_row,
 )
-from iac_accessibility.model import Gone, Handle, Silent, UiApp, UiFault, UiNode, Want
+from iac_accessibility.model import (
+    AppNotResponding,
+    Detail,
+    ElementGone,
+    Handle,
+    UiApp,
+    UiFault,
+    UiNode,
+)
 from iac_accessibility.paths import PathStep, parse_path, path_text
-from iac_accessibility.traverse import WalkLimits, steps_of, walk
+from iac_accessibility.traverse import WalkLimits, steps_of, walk_tree
 from iac_base.errors import near_text, quoted
 
 SIBLINGS: Final = 5_000
 """Children of one element among which a path is followed."""
 
 _FEW: Final = 40
-_TARGET: Final = Want.IDENTIFIER | Want.VALUE | Want.CHILDREN | Want.ACTIONS | Want.DESCRIPTION
+_TARGET: Final = (
+    Detail.IDENTIFIER | Detail.VALUE | Detail.CHILDREN | Detail.ACTIONS | Detail.DESCRIPTION
+)
 
 
 @runtime_checkable
-class Retracing(Protocol):
+class PathRereader(Protocol):
     """A reader that says of a way whether it still is one, in one exchange."""
 
-    def retrace(
-        self, way: Sequence[UiNode], want: Want, timeout: float
+    def reread_path(
+        self, way: Sequence[UiNode], want: Detail, timeout: float
     ) -> list[UiNode | UiFault] | None:
         """Return the elements of a way (the app, a window, …, the element) as they are now.
 
@@ -48,7 +58,7 @@ class Retracing(Protocol):
         """
 
 
-def target(
+def resolve_target(
     session: UiSession,
     app: UiApp,
     path: str,
@@ -74,41 +84,41 @@ def target(
     if known is not None:
         # When a call is prepared, the app has just been looked for.
         session.check_alive(app)
-    elsewhere = None if before else memory.of_other_process(app, path)
+    elsewhere = None if before else memory.fingerprint_elsewhere(app, path)
     if elsewhere is not None:
         why = f"it was made from another process of {app.name}, which may have been started anew"
-        raise stale(session, app, path, elsewhere, why)
+        raise stale_error(session, app, path, elsewhere, why)
     try:
-        last = known or memory.found(app, path)
+        last = known or memory.last_element(app, path)
         # The path may have been made anew since, from another element.
         if last is not None and before is not None and last.node.handle == before.handle:
-            same = confirm(bridge, app, last, seconds=seconds, acting=known is not None)
+            same = confirm_path(bridge, app, last, seconds=seconds, acting=known is not None)
             if same is not None:
                 same = with_row(bridge, app, same, seconds=seconds)
-                if not differences(before, same):
+                if not describe_differences(before, same):
                     return same._replace(id=id)
         if id and before is not None:
             found = path_of(bridge, app, before.handle, seconds=seconds)._replace(id=id)
         else:
-            found = resolve(bridge, app, parse_path(path), seconds=seconds)
+            found = follow_path(bridge, app, parse_path(path), seconds=seconds)
         found = with_row(bridge, app, found, seconds=seconds)
-    except Gone:
-        session.forget(app)
+    except ElementGone:
+        session.forget_app(app)
         if before is None:
             raise
-        raise stale(session, app, path, before, "it is gone") from None
+        raise stale_error(session, app, path, before, "it is gone") from None
     except UiError:
         if before is None:
             raise
-        raise stale(session, app, path, before, "there is no such element any more") from None
+        raise stale_error(session, app, path, before, "there is no such element any more") from None
     if before is not None:
-        if why := differences(before, found):
-            raise stale(session, app, path, before, why)
-        memory.keep_way(app, found)
+        if why := describe_differences(before, found):
+            raise stale_error(session, app, path, before, why)
+        memory.remember_way(app, found)
     return found
 
 
-def resolve(
+def follow_path(
     bridge: Bridge, app: UiApp, steps: tuple[PathStep, ...], *, seconds: float
 ) -> ElementFound:
     """Return the element that a path leads to now.
@@ -118,34 +128,34 @@ def resolve(
         UiFault: The app cannot be read.
     """
     end = time.monotonic() + seconds
-    reader = bridge.reader(app, whole=False, timeout=seconds)
-    node = root = read_one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
+    reader = bridge.open_reader(app, whole=False, timeout=seconds)
+    node = root = read_one(reader, bridge.app_element(app, seconds), Detail.CHILDREN, seconds)
     way: list[UiNode] = []
     for number, step in enumerate(steps):
         left = end - time.monotonic()
         if left <= 0:
-            raise Silent("the path could not be followed in time")
-        want = _TARGET if number == len(steps) - 1 else Want.CHILDREN
-        node = _follow(reader, node, step, want, left, path_text(steps[:number]))
+            raise AppNotResponding("the path could not be followed in time")
+        want = _TARGET if number == len(steps) - 1 else Detail.CHILDREN
+        node = _follow_step(reader, node, step, want, left, path_text(steps[:number]))
         way.append(node)
     return ElementFound(root, tuple(way), path_text(steps))
 
 
-def _follow(
+def _follow_step(
     reader: ElementReader,
     parent: UiNode,
     step: PathStep,
-    want: Want,
+    want: Detail,
     seconds: float,
     where: str,
 ) -> UiNode:
-    ask = Want.IDENTIFIER if step.identifier is not None else Want.NOTHING
+    ask = Detail.IDENTIFIER if step.identifier is not None else Detail.NOTHING
     if len(parent.children) <= _FEW:
         # For few children one round that reads all costs less than a second round.
         ask |= want
     answers = reader.read(parent.children[:SIBLINGS], ask, seconds)
     nodes = [answer for answer in answers if isinstance(answer, UiNode)]
-    if not nodes and answers and isinstance(answers[0], Silent):
+    if not nodes and answers and isinstance(answers[0], AppNotResponding):
         raise answers[0]
     alike = [node for node in nodes if node.role == step.role]
     if step.title is not None:
@@ -169,22 +179,22 @@ def _follow(
     raise UiError(
         "NOT_FOUND",
         f"There is no element {quoted(step.text, 120)}{place}.",
-        _nearest(step, alike, nodes),
+        _nearest_hint(step, alike, nodes),
         reason="no_element",
     )
 
 
-def _nearest(step: PathStep, alike: list[UiNode], nodes: list[UiNode]) -> str:
-    visible = [node for node in alike if node.visible]
+def _nearest_hint(step: PathStep, alike: list[UiNode], nodes: list[UiNode]) -> str:
+    visible = [node for node in alike if node.is_visible]
     if step.title is not None and visible:
         return near_text(step.title, [node.title for node in visible if node.title]) or LOOK_AGAIN
     if visible:
         return f"There are {len(alike)} of that role. {LOOK_AGAIN}"
-    roles = dict.fromkeys(node.role for node in nodes if node.visible)
+    roles = dict.fromkeys(node.role for node in nodes if node.is_visible)
     return f"There are: {', '.join(list(roles)[:8])}." if roles else LOOK_AGAIN
 
 
-def confirm(
+def confirm_path(
     bridge: Bridge, app: UiApp, found: ElementFound, *, seconds: float, acting: bool
 ) -> ElementFound | None:
     """Return an element that was found before as it is now, if its path still leads to it.
@@ -200,11 +210,13 @@ def confirm(
         Silent: The app does not answer.
     """
     before = (found.root, *found.way)
-    want = _TARGET & ~Want.ACTIONS if acting else _TARGET
-    after = _again(bridge.reader(app, whole=False, timeout=seconds), before, want, seconds)
+    want = _TARGET & ~Detail.ACTIONS if acting else _TARGET
+    after = _reread_path(
+        bridge.open_reader(app, whole=False, timeout=seconds), before, want, seconds
+    )
     nodes: list[UiNode] = []
     for answer in after or ():
-        if isinstance(answer, Silent):
+        if isinstance(answer, AppNotResponding):
             raise answer
         if isinstance(answer, UiNode):
             nodes.append(answer)
@@ -218,13 +230,13 @@ def confirm(
     return found._replace(way=tuple(nodes[1:]))
 
 
-def _again(
-    reader: ElementReader, before: Sequence[UiNode], want: Want, seconds: float
+def _reread_path(
+    reader: ElementReader, before: Sequence[UiNode], want: Detail, seconds: float
 ) -> Sequence[UiNode | UiFault] | None:
-    if isinstance(reader, Retracing):
-        return reader.retrace(before, want, seconds)
+    if isinstance(reader, PathRereader):
+        return reader.reread_path(before, want, seconds)
     end = time.monotonic() + seconds
-    above = reader.read([node.handle for node in before[:-1]], Want.CHILDREN, seconds)
+    above = reader.read([node.handle for node in before[:-1]], Detail.CHILDREN, seconds)
     for old, new in zip(before, above, strict=False):
         if isinstance(new, UiNode) and old.children != new.children:
             return None
@@ -239,37 +251,39 @@ def path_of(bridge: Bridge, app: UiApp, handle: Handle, *, seconds: float) -> El
         UiFault: It is gone, or the app does not answer.
     """
     end = time.monotonic() + seconds
-    ways = bridge.ancestors(app, handle, seconds)
-    reader = bridge.reader(app, whole=False, timeout=seconds)
-    node = root = read_one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
+    ways = bridge.ancestor_handles(app, handle, seconds)
+    reader = bridge.open_reader(app, whole=False, timeout=seconds)
+    node = root = read_one(reader, bridge.app_element(app, seconds), Detail.CHILDREN, seconds)
     way: list[UiNode] = []
     texts: list[str] = []
     for number, following in enumerate(ways):
         left = max(end - time.monotonic(), 0.01)
         if following not in node.children:
-            raise Gone("the element is no longer in its container")
+            raise ElementGone("the element is no longer in its container")
         answers = reader.read(node.children[:SIBLINGS], bridge.free, left)
         siblings = [answer for answer in answers if isinstance(answer, UiNode)]
         steps = steps_of(siblings, whole=len(siblings) == node.total)
         at = next((n for n, one in enumerate(siblings) if one.handle == following), None)
         if at is None:
-            raise Silent("an element did not answer")
+            raise AppNotResponding("an element did not answer")
         texts.append(steps[at].text)
         last = number == len(ways) - 1
-        node = read_one(reader, following, _TARGET if last else Want.CHILDREN, left)
+        node = read_one(reader, following, _TARGET if last else Detail.CHILDREN, left)
         way.append(node)
     if not way:
-        raise Gone("the element is the app itself")
+        raise ElementGone("the element is the app itself")
     return ElementFound(root, tuple(way), "/".join(texts))
 
 
-def stale(session: UiSession, app: UiApp, path: str, before: Fingerprint, why: str) -> StaleError:
+def stale_error(
+    session: UiSession, app: UiApp, path: str, before: Fingerprint, why: str
+) -> StaleError:
     """Return the refusal of a stale path, with where the element is now."""
-    session.memory.forget(app, before.handle)
-    return StaleError(path, why, *_fresh(session, app, before, seconds=1.0))
+    session.memory.forget_element(app, before.handle)
+    return StaleError(path, why, *_find_again(session, app, before, seconds=1.0))
 
 
-def _fresh(
+def _find_again(
     session: UiSession, app: UiApp, before: Fingerprint, *, seconds: float
 ) -> tuple[str, str]:
     """Return path and id of an element now, or of the only one like it; empty if not found."""
@@ -282,22 +296,22 @@ def _fresh(
             if before.row not in (None, found.row):
                 # The handle stands for what is in another row now.
                 return "", ""
-            return found.path, session.memory.keep(app, found)
+            return found.path, session.memory.remember_element(app, found)
     except UiFault:
         pass
     try:
-        reader = bridge.reader(app, whole=True, timeout=seconds)
-        root = read_one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
-        seen = walk(reader, root, bridge.free, WalkLimits(seconds, 50))
+        reader = bridge.open_reader(app, whole=True, timeout=seconds)
+        root = read_one(reader, bridge.app_element(app, seconds), Detail.CHILDREN, seconds)
+        seen = walk_tree(reader, root, bridge.free, WalkLimits(seconds, 50))
         alike = [one for one in seen.order if (one.node.role, one.node.title) == kind]
         if len(alike) != 1:
             return "", ""
-        row = with_row(bridge, app, found_at(alike[0]), seconds=seconds).row
+        row = with_row(bridge, app, element_of_branch(alike[0]), seconds=seconds).row
     except UiFault:
         return "", ""
     if row != before.row:
         # The only one that is left may be that of another row.
         return "", ""
-    known = bool(bridge.free & Want.IDENTIFIER)
-    session.memory.keep_all(app, alike, known=known, row=lambda _: row)
+    known = bool(bridge.free & Detail.IDENTIFIER)
+    session.memory.remember_branches(app, alike, known=known, row=lambda _: row)
     return alike[0].path, alike[0].id

@@ -11,14 +11,14 @@ from typing import Final
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import ElementReader
 from iac_accessibility.calls import UiCall
-from iac_accessibility.changes import ElementChange, app_words, check_action
-from iac_accessibility.errors import UiError, told
-from iac_accessibility.identity import ElementFound, differences, with_row
-from iac_accessibility.locate import path_of, stale
-from iac_accessibility.model import Handle, UiApp, UiNode, Want
+from iac_accessibility.changes import ElementChange, check_action, describe_app
+from iac_accessibility.errors import UiError, error_context
+from iac_accessibility.identity import ElementFound, describe_differences, with_row
+from iac_accessibility.locate import path_of, stale_error
+from iac_accessibility.model import Detail, Handle, UiApp, UiNode
 from iac_accessibility.paths import MENU_ROLES
-from iac_accessibility.toolset import changes
-from iac_accessibility.traverse import WalkLimits, walk
+from iac_accessibility.toolset import change_tool
+from iac_accessibility.traverse import WalkLimits, walk_tree
 from iac_base.errors import near_text, quoted
 
 _MOST: Final = 10
@@ -44,7 +44,7 @@ def _titles_of(text: str) -> list[str]:
     return found
 
 
-@changes
+@change_tool
 def click_menu(session: UiSession, call: UiCall) -> ElementChange:
     """Choose a menu item: it is looked for, no menu is opened.
 
@@ -53,24 +53,24 @@ def click_menu(session: UiSession, call: UiCall) -> ElementChange:
             disabled.
     """
     app = call.app
-    item, named = _follow(session, app, call.arguments["menu_path"], call.seconds)
+    item, named = _find_menu_item(session, app, call.arguments["menu_path"], call.seconds)
     found = with_row(session.bridge, app, item, seconds=call.seconds)
-    if call.bound and (why := differences(call.bound[0], found)):
-        raise stale(session, app, found.path, call.bound[0], why)
+    if call.bound and (why := describe_differences(call.bound[0], found)):
+        raise stale_error(session, app, found.path, call.bound[0], why)
     action = "press" if "press" in found.node.actions else "pick"
-    with told(app, found.path):
+    with error_context(app, found.path):
         check_action(found.node, action, "press")
     return ElementChange(
         found,
-        f"choose {' > '.join(quoted(title, 40) for title in named)} in {app_words(app)}",
-        lambda node, seconds: session.bridge.perform(node.handle, action, seconds),
+        f"choose {' > '.join(quoted(title, 40) for title in named)} in {describe_app(app)}",
+        lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
         action=action,
         words=tuple(named),
         more={"action": action, "element_path": found.path},
     )
 
 
-def _follow(
+def _find_menu_item(
     session: UiSession, app: UiApp, text: str, seconds: float
 ) -> tuple[ElementFound, list[str]]:
     """Return the menu item that a menu path names, and the titles on the way as the app has them.
@@ -82,14 +82,14 @@ def _follow(
     end = time.monotonic() + seconds
     session.check_alive(app)
     bars = _menu_bars(session, app, seconds)
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     named: list[str] = []
-    level = _below(reader, bars, end)
+    level = _menu_items(reader, bars, end)
     item: UiNode | None = None
     for title in wanted:
-        item = _pick(title, level, named, app)
+        item = _match_item(title, level, named, app)
         named.append(item.title)
-        level = _below(reader, [item.handle], end) if len(named) < len(wanted) else []
+        level = _menu_items(reader, [item.handle], end) if len(named) < len(wanted) else []
     assert item is not None
     left = max(end - time.monotonic(), 0.2)
     return path_of(session.bridge, app, item.handle, seconds=left), named
@@ -97,12 +97,12 @@ def _follow(
 
 def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
     """Return the app's menu bars: its own, else those of the active window, else of any."""
-    reader, root = session.open(app, seconds, whole=False)
+    reader, root = session.open_app(app, seconds, whole=False)
     limits = WalkLimits(seconds, 8, nodes=3_000)
-    seen = walk(
+    seen = walk_tree(
         reader,
         root,
-        Want.NOTHING,
+        Detail.NOTHING,
         limits,
         enough=lambda order: any(branch.node.role == "menu_bar" for branch in order),
     )
@@ -118,18 +118,18 @@ def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
     return [bar.node.handle for bar in active or bars]
 
 
-def _below(reader: ElementReader, handles: list[Handle], end: float) -> list[UiNode]:
+def _menu_items(reader: ElementReader, handles: list[Handle], end: float) -> list[UiNode]:
     """Return the items below elements, those of menus without a name of their own included."""
     found: list[UiNode] = []
     for _ in range(3):
         left = max(end - time.monotonic(), 0.1)
-        parents = reader.read(handles, Want.CHILDREN, left)
+        parents = reader.read(handles, Detail.CHILDREN, left)
         children = [
             handle for node in parents if isinstance(node, UiNode) for handle in node.children[:500]
         ]
         nodes = [
             node
-            for node in reader.read(children, Want.CHILDREN, max(end - time.monotonic(), 0.1))
+            for node in reader.read(children, Detail.CHILDREN, max(end - time.monotonic(), 0.1))
             if isinstance(node, UiNode)
         ]
         wrapped = [node for node in nodes if node.role == "menu" and not _names_items(node, nodes)]
@@ -145,8 +145,8 @@ def _names_items(menu: UiNode, among: list[UiNode]) -> bool:
     return bool(menu.title) and (len(among) > 1 or bool(menu.actions))
 
 
-def _pick(title: str, level: list[UiNode], above: list[str], app: UiApp) -> UiNode:
-    for plain in (_plain, _bare):
+def _match_item(title: str, level: list[UiNode], above: list[str], app: UiApp) -> UiNode:
+    for plain in (_comparable_title, _without_dots):
         found = [node for node in level if node.title and plain(node.title) == plain(title)]
         if found:
             enabled = [node for node in found if "enabled" in node.states]
@@ -162,10 +162,10 @@ def _pick(title: str, level: list[UiNode], above: list[str], app: UiApp) -> UiNo
     )
 
 
-def _plain(title: str) -> str:
+def _comparable_title(title: str) -> str:
     """Return a title as it is compared: without accelerator, one kind of dots, no case."""
     return _DOTS.sub("…", _GAP.split(title.strip())[0].strip()).casefold()
 
 
-def _bare(title: str) -> str:
-    return _plain(title).rstrip("…").rstrip()
+def _without_dots(title: str) -> str:
+    return _comparable_title(title).rstrip("…").rstrip()

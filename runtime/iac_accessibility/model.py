@@ -56,7 +56,7 @@ class Frame(NamedTuple):
         return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
 
 
-def touch(one: Frame, other: Frame) -> bool:
+def frames_overlap(one: Frame, other: Frame) -> bool:
     """Say whether two places have a part in common."""
     return (
         one.x < other.x + other.width
@@ -66,7 +66,7 @@ def touch(one: Frame, other: Frame) -> bool:
     )
 
 
-class Want(Flag):
+class Detail(Flag):
     """What is read of an element beside role, title and states."""
 
     NOTHING = 0
@@ -108,13 +108,13 @@ class UiNode(NamedTuple):
     label: str = ""
 
     @property
-    def visible(self) -> bool:
+    def is_visible(self) -> bool:
         """Whether it is part of the interface now; scrolled out of sight still counts."""
         return "visible" in self.states
 
     def covers(self, x: float, y: float) -> bool:
         """Say whether it is shown at a point."""
-        return self.frame is not None and self.visible and self.frame.holds(x, y)
+        return self.frame is not None and self.is_visible and self.frame.holds(x, y)
 
 
 class ScreenWindow(NamedTuple):
@@ -141,7 +141,7 @@ class ScreenWindow(NamedTuple):
     margin: tuple[int, int] = (0, 0)
 
 
-class Picture(NamedTuple):
+class ScreenPicture(NamedTuple):
     """A part of the screen.
 
     Attributes:
@@ -159,7 +159,7 @@ class Picture(NamedTuple):
     covered: tuple[Frame, ...] = ()
 
 
-class Settable(NamedTuple):
+class AcceptedValue(NamedTuple):
     """What an element takes as its value; `kind` is None for one whose value cannot be set."""
 
     kind: Literal["text", "number", "boolean"] | None
@@ -202,7 +202,7 @@ class UiEvent(NamedTuple):
     detail: str = ""
 
 
-def cleaned(text: object, limit: int = TITLE_LIMIT) -> str:
+def clean_foreign_text(text: object, limit: int = TITLE_LIMIT) -> str:
     """Return foreign text as it is shown and compared: nothing hidden, no blanks around it."""
     if not text:
         return ""
@@ -216,11 +216,11 @@ class UiFault(Exception):  # noqa: N818 (it is returned as a value more often th
     """An element could not be read or worked; the text is the platform's own."""
 
 
-class Gone(UiFault):
+class ElementGone(UiFault):
     """The element or its app is no more."""
 
 
-class Silent(UiFault):
+class AppNotResponding(UiFault):
     """The app did not answer in time."""
 
 
@@ -232,5 +232,5 @@ class ActionFailed(UiFault):
     """The app answered that it could not do it."""
 
 
-class Denied(UiFault):
+class AccessDenied(UiFault):
     """The system does not let this process look into the app."""

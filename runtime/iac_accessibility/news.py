@@ -10,11 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from iac_accessibility.apps import UiSession, walk_app
-from iac_accessibility.identity import found_at, row_reader
-from iac_accessibility.model import Handle, UiApp, UiFault, UiNode, Want
-from iac_accessibility.overview import Shape, cost, fit, lines, opened, shapes
+from iac_accessibility.identity import element_of_branch, row_lookup
+from iac_accessibility.model import Detail, Handle, UiApp, UiFault, UiNode
+from iac_accessibility.overview import (
+    OutlineItem,
+    line_bytes,
+    open_within_budget,
+    outline_items,
+    outline_lines,
+    shown_items,
+)
 from iac_accessibility.paths import WINDOW_ROLES
-from iac_accessibility.render import line_of_shape
+from iac_accessibility.render import item_line
 from iac_accessibility.traverse import Walk, WalkLimits
 from iac_base.errors import ToolError
 
@@ -30,7 +37,7 @@ _SLOW: Final = 0.15
 _DEEPEST: Final = 200
 
 
-class Sight(NamedTuple):
+class InterfaceView(NamedTuple):
     """An interface as it was: its lines without ids and what they stood under, by element.
 
     `full` are those that were read in full.
@@ -41,20 +48,22 @@ class Sight(NamedTuple):
     full: frozenset[Handle]
 
 
-def looked(app: UiApp, tops: Sequence[Shape], shown: Sequence[Shape]) -> Sight:
+def remember_view(
+    app: UiApp, tops: Sequence[OutlineItem], shown: Sequence[OutlineItem]
+) -> InterfaceView:
     """Return what is known of an interface that was read just now."""
-    every = _every(tops)
-    said = {shape.node.handle: _bare(app, shape) for shape in every}
+    every = _all_items(tops)
+    said = {shape.node.handle: _line_without_id(app, shape) for shape in every}
     above = {child.node.handle: one.node.handle for one in every for child in one.children}
-    return Sight(said, above, frozenset(shape.node.handle for shape in shown))
+    return InterfaceView(said, above, frozenset(shape.node.handle for shape in shown))
 
 
-def news(session: UiSession, app: UiApp, seconds: float) -> list[str] | None:
+def changes_since_view(session: UiSession, app: UiApp, seconds: float) -> list[str] | None:
     """Return what differs from the last look, a line each: `+` new, `~` other, `-` gone.
 
     None where the app was not looked at as a whole before.
     """
-    before = session.looks.get((app.pid, app.started))
+    before = session.views.get((app.pid, app.started))
     if before is None:
         return None
     end = time.monotonic() + seconds
@@ -65,7 +74,7 @@ def news(session: UiSession, app: UiApp, seconds: float) -> list[str] | None:
         time.sleep(wait)
         began = time.monotonic()
         try:
-            found = _compared(session, app, before, max(end - began, 0.1))
+            found = _compare_views(session, app, before, max(end - began, 0.1))
         except (UiFault, ToolError):
             # It is busy or has ended; the act has its own answer.
             return found
@@ -74,12 +83,14 @@ def news(session: UiSession, app: UiApp, seconds: float) -> list[str] | None:
     return found
 
 
-def _compared(session: UiSession, app: UiApp, before: Sight, seconds: float) -> list[str]:
+def _compare_views(
+    session: UiSession, app: UiApp, before: InterfaceView, seconds: float
+) -> list[str]:
     want = session.bridge.free
     seen, _ = walk_app(session, app, want, WalkLimits(seconds, _DEEPEST), whole=True)
     read = _read_again(session, app, seen, before, seconds)
-    tops = shapes(seen.root.children)
-    now = {shape.node.handle: shape for shape in _every(tops)}
+    tops = outline_items(seen.root.children)
+    now = {shape.node.handle: shape for shape in _all_items(tops)}
     parents = {child.node.handle: one for one in now.values() for child in one.children}
     new = [
         shape
@@ -92,7 +103,7 @@ def _compared(session: UiSession, app: UiApp, before: Sight, seconds: float) -> 
     other = [
         shape
         for handle, shape in now.items()
-        if handle in before.full and before.said.get(handle) != _bare(app, shape)
+        if handle in before.full and before.said.get(handle) != _line_without_id(app, shape)
     ]
     gone = [
         text
@@ -107,51 +118,53 @@ def _compared(session: UiSession, app: UiApp, before: Sight, seconds: float) -> 
     room = ROOM
     told: list[str] = []
     for shape in other:
-        session.memory.keep_all(app, [shape.branch], known=False, row=row_reader(seen, read))
-        line = f"~ {line_of_shape(app, shape, ())}, was: {before.said[shape.node.handle][:80]}"
+        session.memory.remember_branches(
+            app, [shape.branch], known=False, row=row_lookup(seen, read)
+        )
+        line = f"~ {item_line(app, shape, ())}, was: {before.said[shape.node.handle][:80]}"
         told.append(line)
     told += [f"- {text[:80]}" for text in gone]
-    room -= sum(map(cost, told[: ROOM // 100]))
-    fresh = _opened(session, app, seen, new, read, max(room, ROOM // 2))
+    room -= sum(map(line_bytes, told[: ROOM // 100]))
+    fresh = _new_element_lines(session, app, seen, new, read, max(room, ROOM // 2))
     kept: list[str] = []
     room = ROOM
     for line in (*fresh, *told):
-        room -= cost(line)
+        room -= line_bytes(line)
         if room < 0:
             kept.append(f"… {len(fresh) + len(told) - len(kept)} more; get_ui_tree shows them")
             break
         kept.append(line)
     shown = [shape for shape in now.values() if shape.node.handle in before.full | {*read}]
-    session.looks[app.pid, app.started] = looked(app, tops, [*shown, *opened(new)])
+    session.views[app.pid, app.started] = remember_view(app, tops, [*shown, *shown_items(new)])
     return kept
 
 
-def _opened(
+def _new_element_lines(
     session: UiSession,
     app: UiApp,
     seen: Walk,
-    new: Sequence[Shape],
+    new: Sequence[OutlineItem],
     read: Mapping[Handle, UiNode],
     room: int,
 ) -> list[str]:
     """Return the lines of what is new, opened as far as there is room, with ids."""
     if not new:
         return []
-    fit(new, lambda shape: f"+ e0000 {line_of_shape(app, shape, ())}", room)
-    branches = [shape.branch for shape in opened(new)]
-    session.memory.keep_all(app, branches, known=False, row=row_reader(seen, read))
+    open_within_budget(new, lambda shape: f"+ e0000 {item_line(app, shape, ())}", room)
+    branches = [shape.branch for shape in shown_items(new)]
+    session.memory.remember_branches(app, branches, known=False, row=row_lookup(seen, read))
     for branch in branches:
-        session.memory.keep_way(app, found_at(branch))
-    return [f"+ {line}" for line in lines(new, lambda shape: line_of_shape(app, shape, ()))]
+        session.memory.remember_way(app, element_of_branch(branch))
+    return [f"+ {line}" for line in outline_lines(new, lambda shape: item_line(app, shape, ()))]
 
 
 def _read_again(
-    session: UiSession, app: UiApp, seen: Walk, before: Sight, seconds: float
+    session: UiSession, app: UiApp, seen: Walk, before: InterfaceView, seconds: float
 ) -> dict[Handle, UiNode]:
     """Read what was read in full before, in full; the branches hold it then."""
     asked = [branch for branch in seen.order if branch.node.handle in before.full]
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    want = session.bridge.free | Want.VALUE | Want.LABEL
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    want = session.bridge.free | Detail.VALUE | Detail.LABEL
     answers = reader.read([branch.node.handle for branch in asked], want, seconds)
     found: dict[Handle, UiNode] = {}
     for branch, answer in zip(asked, answers, strict=True):
@@ -162,14 +175,14 @@ def _read_again(
     return found
 
 
-def _every(tops: Sequence[Shape]) -> list[Shape]:
+def _all_items(tops: Sequence[OutlineItem]) -> list[OutlineItem]:
     every = list(tops)
     for shape in every:
         every += shape.children
     return every
 
 
-def _bare(app: UiApp, shape: Shape) -> str:
+def _line_without_id(app: UiApp, shape: OutlineItem) -> str:
     """Return the line of an element without its id."""
-    line = line_of_shape(app, shape, ())
+    line = item_line(app, shape, ())
     return line.removeprefix(f"{shape.branch.id} ") if shape.branch.id else line

@@ -12,19 +12,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from iac_accessibility.bridge import Bridge, Inbox
+from iac_accessibility.bridge import Bridge, ChangeQueue
 from iac_accessibility.errors import UiError
 from iac_accessibility.model import (
     ALIVE_CHANGES,
+    AppNotResponding,
     ChangeKind,
-    Silent,
+    Detail,
     UiApp,
     UiEvent,
     UiFault,
     UiNode,
-    Want,
 )
-from iac_accessibility.overview import as_json, budget, fitting
+from iac_accessibility.overview import as_json, byte_budget, count_fitting
 from iac_accessibility.render import DATA_NOTE, app_facts, element_state
 from iac_base.cancellation import Cancellation
 
@@ -41,11 +41,11 @@ _PROBE: Final = 0.5
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
+class _OpenWatch:
     """A watch that is open, and what has come in and was not yet answered."""
 
     app: UiApp
-    watch: Inbox
+    watch: ChangeQueue
     changes: list[UiEvent] = field(default_factory=list)
     used: float = field(default_factory=time.monotonic)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -55,12 +55,12 @@ class Watches:
     """The open watches of one server. Thread-safe."""
 
     def __init__(self) -> None:
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenWatch] = {}
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._timer: threading.Timer | None = None
 
-    def observe(
+    def observe_changes(
         self, bridge: Bridge, app: UiApp, arguments: Mapping[str, Any], cancel: Cancellation
     ) -> dict[str, Any]:
         """Return `{app, changes, result_count, cursor, has_more_results, seconds, notes}`.
@@ -75,22 +75,22 @@ class Watches:
         kinds: Collection[ChangeKind] = arguments.get("events") or ALIVE_CHANGES
         seconds = float(arguments.get("duration", 5))
         cursor: str = arguments.get("cursor", "")
-        key, held = self._held(bridge, app, kinds, cursor)
+        key, held = self._open_watch(bridge, app, kinds, cursor)
         with held.lock:
             began = time.monotonic()
             while (spent := time.monotonic() - began) < seconds and not cancel.cancelled:
-                held.changes += held.watch.wait(min(_STEP, seconds - spent))
+                held.changes += held.watch.wait_for_changes(min(_STEP, seconds - spent))
                 cancel.word = f"{len(held.changes)} changes so far"
-                if not bridge.alive(app):
+                if not bridge.is_alive(app):
                     break
-            held.changes += held.watch.wait(0)
+            held.changes += held.watch.wait_for_changes(0)
             held.used = time.monotonic()
-            merged = _merged(held.changes)
-            rows = _told(bridge, app, merged[:MOST])
-            kept = fitting(map(as_json, rows), budget(TOKENS))
+            merged = _merge_repeated(held.changes)
+            rows = _change_rows(bridge, app, merged[:MOST])
+            kept = count_fitting(map(as_json, rows), byte_budget(TOKENS))
             held.changes = merged[kept:]
             notes = [DATA_NOTE]
-            if not bridge.alive(app):
+            if not bridge.is_alive(app):
                 notes.append(f"{app.name} has ended.")
             return {
                 "app": app_facts(app),
@@ -111,10 +111,10 @@ class Watches:
         for one in held:
             one.watch.close()
 
-    def _held(
+    def _open_watch(
         self, bridge: Bridge, app: UiApp, kinds: Collection[ChangeKind], cursor: str
-    ) -> tuple[str, _Open]:
-        self._sweep()
+    ) -> tuple[str, _OpenWatch]:
+        self._close_unused()
         if cursor:
             with self._lock:
                 known = self._open.get(cursor)
@@ -130,20 +130,20 @@ class Watches:
             return cursor, known
         # Without permission a watch hears nothing, as if nothing changed. An app that is busy may
         # be watched all the same.
-        with suppress(Silent):
-            bridge.root(app, _PROBE)
-        opened = _Open(app, bridge.watch(app, kinds))
+        with suppress(AppNotResponding):
+            bridge.app_element(app, _PROBE)
+        opened = _OpenWatch(app, bridge.watch_changes(app, kinds))
         with self._lock:
             key = f"watch-{next(self._numbers)}"
             self._open[key] = opened
-        self._sweep()
+        self._close_unused()
         return key, opened
 
-    def _tick(self) -> None:
+    def _close_idle(self) -> None:
         if self._open:
-            self._sweep()
+            self._close_unused()
 
-    def _sweep(self) -> None:
+    def _close_unused(self) -> None:
         now = time.monotonic()
         with self._lock:
             rows = sorted(self._open.items(), key=lambda row: row[1].used)
@@ -154,14 +154,14 @@ class Watches:
             if self._timer is not None:
                 self._timer.cancel()
             # A watch that nobody asks for again is not to go on until the next call.
-            self._timer = threading.Timer(KEPT_SECONDS + 1, self._tick)
+            self._timer = threading.Timer(KEPT_SECONDS + 1, self._close_idle)
             self._timer.daemon = True
             self._timer.start()
         for held in ended:
             held.watch.close()
 
 
-def _merged(changes: Sequence[UiEvent]) -> list[UiEvent]:
+def _merge_repeated(changes: Sequence[UiEvent]) -> list[UiEvent]:
     """Return the changes in order; of equal ones in a row (typing, a slider) the last is kept."""
     merged: list[UiEvent] = []
     for change in changes:
@@ -172,14 +172,14 @@ def _merged(changes: Sequence[UiEvent]) -> list[UiEvent]:
     return merged
 
 
-def _told(bridge: Bridge, app: UiApp, changes: Sequence[UiEvent]) -> list[dict[str, Any]]:
+def _change_rows(bridge: Bridge, app: UiApp, changes: Sequence[UiEvent]) -> list[dict[str, Any]]:
     """Return the changes with the elements as they are now, where they still are."""
     handles = list(dict.fromkeys(change.handle for change in changes))
     nodes: dict[Any, UiNode] = {}
     if handles:
         try:
-            reader = bridge.reader(app, whole=False, timeout=1.0)
-            answers = reader.read(handles, Want.VALUE, 1.0)
+            reader = bridge.open_reader(app, whole=False, timeout=1.0)
+            answers = reader.read(handles, Detail.VALUE, 1.0)
         except UiFault:
             answers = []
         nodes = {

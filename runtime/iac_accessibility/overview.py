@@ -1,6 +1,7 @@
 """The whole of an interface in a few lines: what matters first, the rest by its number.
 
-    walk -> `shapes` (what says nothing folded away) -> `fit` (opened as far as the budget goes)
+    walk -> `outline_items` (what says nothing folded away)
+         -> `open_within_budget` (opened as far as the budget goes)
 
 Folded away are texts that repeat their element's title, groups without a name (their children take
 their place, as in an aria snapshot), decoration. Texts of a row stand on its line. Opened first is
@@ -58,7 +59,7 @@ _SHORT: Final = 120
 
 
 @dataclass(eq=False, slots=True)
-class Shape:
+class OutlineItem:
     """An element as it is shown: `text` stands for the texts in it, `children` for the rest.
 
     `acts` and `size` count what can be acted on, and all that is in it, itself left out. Of the
@@ -68,7 +69,7 @@ class Shape:
 
     branch: Branch
     text: str = ""
-    children: "list[Shape]" = field(default_factory=list)
+    children: "list[OutlineItem]" = field(default_factory=list)
     acts: int = 0
     size: int = 0
     first: int = 0
@@ -82,7 +83,7 @@ class Shape:
         return self.branch.node
 
     @property
-    def shown(self) -> "list[Shape]":
+    def shown(self) -> "list[OutlineItem]":
         """The children that are shown."""
         return self.children[self.first : self.first + self.opened]
 
@@ -92,29 +93,29 @@ def is_active(node: UiNode) -> bool:
     return node.role in ACTIVE_ROLES or "editable" in node.states
 
 
-def shapes(branches: Sequence[Branch]) -> list[Shape]:
+def outline_items(branches: Sequence[Branch]) -> list[OutlineItem]:
     """Return elements as they are shown, those below them included. Trees may be 200 deep."""
-    made: dict[int, list[Shape]] = {}
+    made: dict[int, list[OutlineItem]] = {}
     order: list[Branch] = list(branches)
     for branch in order:
         order += branch.children
     for branch in reversed(order):
         below = [shape for child in branch.children for shape in made.pop(id(child))]
-        made[id(branch)] = _shaped(branch, below)
+        made[id(branch)] = _fold_element(branch, below)
     return [shape for branch in branches for shape in made[id(branch)]]
 
 
-def _shaped(branch: Branch, below: list[Shape]) -> list[Shape]:
+def _fold_element(branch: Branch, below: list[OutlineItem]) -> list[OutlineItem]:
     """Return what stands for an element: itself, its children, or nothing."""
     node = branch.node
-    shape = Shape(branch, children=below)
+    shape = OutlineItem(branch, children=below)
     if node.role in _DECORATION and not (node.title and below) and not is_active(node):
         return below
     said = {node.title, str(node.value or "")}
     shape.children = [
         one
         for one in below
-        if one.children or one.node.role not in _TEXTS or one_text(one) not in said
+        if one.children or one.node.role not in _TEXTS or text_of_item(one) not in said
     ]
     if node.role in _TEXTS and not node.title and not node.value:
         return shape.children
@@ -127,24 +128,24 @@ def _shaped(branch: Branch, below: list[Shape]) -> list[Shape]:
         if only.node.title == node.title:
             return shape.children
     if _is_row(shape):
-        _join(shape)
+        _join_row_texts(shape)
     elif node.role in _PLAIN and not node.title:
         if not shape.children or (node.role not in _LISTS and branch.parent is not None):
             return shape.children
         if len(shape.children) == 1:
             return shape.children
-    _count(shape)
+    _count_contents(shape)
     return [shape]
 
 
-def one_text(shape: Shape) -> str:
+def text_of_item(shape: OutlineItem) -> str:
     """Return what an element says: its title or value, and what was joined."""
     node = shape.node
     own = node.title or ("" if node.value in (None, False) else str(node.value))
     return f"{own} | {shape.text}" if own and shape.text else own or shape.text
 
 
-def _is_row(shape: Shape) -> bool:
+def _is_row(shape: OutlineItem) -> bool:
     """Say whether an element is a row; a group is one beside another of texts and controls."""
     node = shape.node
     if node.role in ROW_ROLES:
@@ -160,19 +161,19 @@ def _is_row(shape: Shape) -> bool:
     return sum(one.role == node.role and bool(one.children) for one in near) > 1
 
 
-def _is_text(shape: Shape) -> bool:
+def _is_text(shape: OutlineItem) -> bool:
     """Say whether an element only says something: a text, a cell, a group of a text alone."""
     role = shape.node.role
     return role in _TEXTS or role in _CELLS or (role in _PLAIN and not shape.children)
 
 
-def _join(row: Shape) -> None:
+def _join_row_texts(row: OutlineItem) -> None:
     """Put the texts of a row on its line; what can be acted on stays below it."""
     texts: list[str] = []
-    kept: list[Shape] = []
+    kept: list[OutlineItem] = []
     for one in row.children:
         if _is_text(one) and not is_active(one.node):
-            if (said := one_text(one)) and said != row.node.title:
+            if (said := text_of_item(one)) and said != row.node.title:
                 texts.append(said)
             kept += one.children
         else:
@@ -181,7 +182,7 @@ def _join(row: Shape) -> None:
     row.children = kept
 
 
-def _count(shape: Shape) -> None:
+def _count_contents(shape: OutlineItem) -> None:
     shape.size = sum(1 + one.size for one in shape.children)
     shape.acts = sum(is_active(one.node) + one.acts for one in shape.children)
     # A list that is scrolled begins with what is in sight.
@@ -190,11 +191,11 @@ def _count(shape: Shape) -> None:
     shape.most = len(shape.children)
 
 
-Line = Callable[[Shape], str]
+Line = Callable[[OutlineItem], str]
 """Returns the line of an element, without its indent."""
 
 
-def budget(tokens: int) -> int:
+def byte_budget(tokens: int) -> int:
     """Return the bytes that an outline may take in an answer of so many tokens."""
     return max(tokens * 4 - _ENVELOPE, 200)
 
@@ -204,38 +205,38 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def cost(line: str) -> int:
+def line_bytes(line: str) -> int:
     """Return the bytes of a line in an answer's JSON."""
     return len(as_json(line).encode()) + 2
 
 
-def fitting(every: Iterable[str], room: int) -> int:
+def count_fitting(every: Iterable[str], room: int) -> int:
     """Return how many lines, or objects, fit; one at least."""
     number = 0
     for number, line in enumerate(every, 1):
-        room -= cost(line)
+        room -= line_bytes(line)
         if room < 0:
             return max(number - 1, 1)
     return number
 
 
-def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
-    """Open elements as far as `room` bytes go (`Shape.opened` says how far); return what is left.
+def open_within_budget(tops: Sequence[OutlineItem], line: Line, room: int) -> int:
+    """Open elements as far as `room` bytes go; return what is left.
 
-    At least the tops stay; their own lines count.
+    `OutlineItem.opened` says how far. At least the tops stay; their own lines count.
     """
     held: dict[int, int] = {}
 
-    def price(shape: Shape, depth: int) -> int:
+    def bytes_of_item(shape: OutlineItem, depth: int) -> int:
         if id(shape) not in held:
-            held[id(shape)] = cost(line(shape)) + depth
+            held[id(shape)] = line_bytes(line(shape)) + depth
         return held[id(shape)] + _closed_cost(shape)
 
-    waiting: list[tuple[float, int, int, Shape]] = []
+    waiting: list[tuple[float, int, int, OutlineItem]] = []
     for number, top in enumerate(tops):
         top.opened = 0
-        room -= price(top, 0)
-        heapq.heappush(waiting, (_rank(top), number, 0, top))
+        room -= bytes_of_item(top, 0)
+        heapq.heappush(waiting, (_opening_rank(top), number, 0, top))
     number = len(tops)
     while waiting and room > _LEAST:
         rank, _, depth, shape = heapq.heappop(waiting)
@@ -245,7 +246,7 @@ def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
         # What would be left of it takes as much as it does.
         chunk = rest if len(rest) <= _CHUNK + 2 else rest[:_CHUNK]
         for one in chunk:
-            spent = price(one, depth + 1)
+            spent = bytes_of_item(one, depth + 1)
             if spent > room:
                 break
             room -= spent
@@ -253,7 +254,7 @@ def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
             one.opened = 0
             number += 1
             if one.children and not _is_shut(one):
-                heapq.heappush(waiting, (rank + 1 + _rank(one), number, depth + 1, one))
+                heapq.heappush(waiting, (rank + 1 + _opening_rank(one), number, depth + 1, one))
         else:
             number += 1
             if len(chunk) < len(rest):
@@ -265,7 +266,7 @@ def fit(tops: Sequence[Shape], line: Line, room: int) -> int:
     return room
 
 
-def _is_shut(shape: Shape) -> bool:
+def _is_shut(shape: OutlineItem) -> bool:
     """Say whether an element is a menu that is not open: what is in it is asked for by its id."""
     node = shape.node
     if node.role not in MENU_ROLES or node.role == "menu_bar":
@@ -276,7 +277,7 @@ def _is_shut(shape: Shape) -> bool:
     )
 
 
-def _rank(shape: Shape) -> float:
+def _opening_rank(shape: OutlineItem) -> float:
     """Return how late an element is opened beside others of its level; less is earlier."""
     node = shape.node
     rank = 0.0 if shape.acts else 2.0
@@ -291,28 +292,30 @@ def _rank(shape: Shape) -> float:
     return rank - (2 if node.role == "web_area" else 0)
 
 
-def lines(tops: Sequence[Shape], line: Line) -> Iterator[str]:
+def outline_lines(tops: Sequence[OutlineItem], line: Line) -> Iterator[str]:
     """Yield the lines of what is opened, each with its indent; what is not is counted."""
-    waiting: list[tuple[Shape, int] | str] = [(top, 0) for top in reversed(tops)]
+    waiting: list[tuple[OutlineItem, int] | str] = [(top, 0) for top in reversed(tops)]
     while waiting:
         item = waiting.pop()
         if isinstance(item, str):
             yield item
             continue
         shape, depth = item
-        closed = f" {counted(shape.children)}" if shape.children and not shape.opened else ""
+        closed = (
+            f" {describe_closed(shape.children)}" if shape.children and not shape.opened else ""
+        )
         yield " " * depth + line(shape) + closed
         if not shape.opened:
             continue
         end, indent = shape.first + shape.opened, " " * (depth + 1)
         if rest := shape.children[end:]:
-            waiting.append(f"{indent}… {counted(rest)[1:-1]} more, from offset {end}")
+            waiting.append(f"{indent}… {describe_closed(rest)[1:-1]} more, from offset {end}")
         waiting += [(one, depth + 1) for one in reversed(shape.shown)]
         if above := shape.children[: shape.first]:
-            waiting.append(f"{indent}… {counted(above)[1:-1]} above, from offset 0")
+            waiting.append(f"{indent}… {describe_closed(above)[1:-1]} above, from offset 0")
 
 
-def counted(shapes: Sequence[Shape]) -> str:
+def describe_closed(shapes: Sequence[OutlineItem]) -> str:
     """Return what closed elements are: `(25 row with 40 button, 12 link)`."""
     own = Counter(one.node.role for one in shapes)
     below: Counter[str] = Counter()
@@ -327,12 +330,12 @@ def counted(shapes: Sequence[Shape]) -> str:
     return f"({told}{' with ' + more if more else ''})"
 
 
-def _closed_cost(shape: Shape) -> int:
+def _closed_cost(shape: OutlineItem) -> int:
     """Return about what the count of its children takes."""
     return min(18 + 12 * shape.size, 70) if shape.children else 0
 
 
-def opened(tops: Sequence[Shape]) -> list[Shape]:
+def shown_items(tops: Sequence[OutlineItem]) -> list[OutlineItem]:
     """Return the shapes that are shown."""
     found = list(tops)
     for shape in found:
@@ -340,6 +343,6 @@ def opened(tops: Sequence[Shape]) -> list[Shape]:
     return found
 
 
-def shortened(text: str) -> str:
+def shorten_row_text(text: str) -> str:
     """Return the joined texts of a row as its line has them."""
     return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"

@@ -71,7 +71,7 @@ CONFIRMS: Final = frozenset(("confirm", "default_activate"))
 
 def role_name(text: str) -> str:
     """Return a role in the inner spelling: `AXTextField`, "push button", `Button`."""
-    name = _snake(text)
+    name = _to_snake_case(text)
     return _ALIASES.get(name, name)
 
 
@@ -82,7 +82,7 @@ def action_name(text: str, *, of_text: bool = False) -> str:
         of_text: Whether it is of an element that is typed into. What toolkits of Linux call
             "activate" there is Return, so it is no press.
     """
-    name = _snake(text)
+    name = _to_snake_case(text)
     plain = _ACTIONS.get(name, name)
     return "confirm" if of_text and plain == "press" else plain
 
@@ -92,7 +92,7 @@ def takes_typing(role: str, states: Container[str]) -> bool:
     return "editable" in states or role in TEXT_ROLES - {"combo_box"}
 
 
-def _snake(text: str) -> str:
+def _to_snake_case(text: str) -> str:
     plain = text.strip()
     if plain.startswith("AX") and plain[2:3].isupper():
         plain = plain[2:]
@@ -127,9 +127,9 @@ class PathStep(NamedTuple):
     def text(self) -> str:
         """The step as a path has it."""
         if self.title is not None:
-            return f"{self.role}[@title='{_escaped(self.title)}']"
+            return f"{self.role}[@title='{_escape_text(self.title)}']"
         if self.identifier is not None:
-            return f"{self.role}[@identifier='{_escaped(self.identifier)}']"
+            return f"{self.role}[@identifier='{_escape_text(self.identifier)}']"
         return f"{self.role}[{self.number}]"
 
 
@@ -154,7 +154,7 @@ def parse_path(text: str) -> tuple[PathStep, ...]:
         found = _STEP.match(text, at)
         if found is None:
             raise PathError(f"a role is expected at character {at + 1}")
-        steps.append(_step(found))
+        steps.append(_parse_step(found))
         at = found.end()
         if len(steps) > MAX_STEPS:
             raise PathError(f"the path has more than {MAX_STEPS} steps")
@@ -165,7 +165,7 @@ def parse_path(text: str) -> tuple[PathStep, ...]:
         at += 1
 
 
-def _step(found: re.Match[str]) -> PathStep:
+def _parse_step(found: re.Match[str]) -> PathStep:
     role = role_name(found["role"])
     if found["key"] is None:
         return PathStep(role, number=int(found["index"] or 0))
@@ -177,5 +177,5 @@ def _step(found: re.Match[str]) -> PathStep:
     return PathStep(role, identifier=text)
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     return text.translate(_ESCAPES)

@@ -13,11 +13,11 @@ from iac_accessibility.hands import (
     STATE_SECONDS,
     TAKE,
     bring_window,
-    hands_of,
+    require_input_devices,
     screen_window,
 )
 from iac_accessibility.identity import ElementFound
-from iac_accessibility.model import Frame, ScreenWindow, UiApp, UiFault, UiNode, Want
+from iac_accessibility.model import Detail, Frame, ScreenWindow, UiApp, UiFault, UiNode
 from iac_accessibility.overview import is_active
 
 _HOLD: Final = 0.03
@@ -48,16 +48,18 @@ class Aim:
         Args:
             carrying: Whether something is dragged; its picture is a window of its own.
         """
-        top = hands_of(self.session).window_at(self.x, self.y, listed=carrying)
+        top = require_input_devices(self.session).window_at(self.x, self.y, listed=carrying)
         if top is None or top.pid != self.app.pid or not self._is_own(top):
-            raise _unseen("The element is covered by another window, or is scrolled out of sight.")
+            raise _not_shown_error(
+                "The element is covered by another window, or is scrolled out of sight."
+            )
         bridge, node = self.session.bridge, self.found.node
         place = (self.x - self.shift[0], self.y - self.shift[1])
         window = self.found.window.handle
         hit = bridge.element_at(window, *place, STATE_SECONDS)
         if hit == node.handle:
             return
-        way = [] if hit is None else bridge.ancestors(self.app, hit, STATE_SECONDS)
+        way = [] if hit is None else bridge.ancestor_handles(self.app, hit, STATE_SECONDS)
         # A browser has nothing smaller than the whole of a control.
         whole = next((one for one in self.found.way if one.handle == hit), None)
         if node.handle not in way and not (whole is not None and is_active(whole)):
@@ -70,13 +72,13 @@ class Aim:
 
     def _is_own(self, top: ScreenWindow) -> bool:
         """Say whether a window is that of the element: its window, or the menu that it is in."""
-        hands = hands_of(self.session)
+        hands = require_input_devices(self.session)
         if top.number == self.window:
             return True
-        if any(one.number == top.number for one in hands.windows()):
+        if any(one.number == top.number for one in hands.list_windows()):
             return False
-        reader = self.session.bridge.reader(self.app, whole=False, timeout=STATE_SECONDS)
-        around = reader.read([one.handle for one in self.found.way], Want.FRAME, STATE_SECONDS)
+        reader = self.session.bridge.open_reader(self.app, whole=False, timeout=STATE_SECONDS)
+        around = reader.read([one.handle for one in self.found.way], Detail.FRAME, STATE_SECONDS)
         return any(isinstance(one, UiNode) and _fills(one.frame, top.frame) for one in around)
 
 
@@ -94,9 +96,9 @@ _MOST: Final = 0.8
 
 def point_at(aim: Aim) -> None:
     """Move the pointer to a point, and prove that the element is still there."""
-    hands = hands_of(aim.session)
+    hands = require_input_devices(aim.session)
     hands.check_modifiers()
-    hands.point(aim.x, aim.y)
+    hands.move_pointer(aim.x, aim.y)
     # What shows itself under the pointer takes a moment.
     time.sleep(_HOLD)
     aim()
@@ -105,7 +107,7 @@ def point_at(aim: Aim) -> None:
 def click_at(aim: Aim, button: str = "left", count: int = 1) -> None:
     """Click the element that an aim is at."""
     point_at(aim)
-    hands_of(aim.session).click(button, count)
+    require_input_devices(aim.session).click_button(button, count)
 
 
 def show_tab(
@@ -113,21 +115,21 @@ def show_tab(
 ) -> Mapping[str, Any] | None:
     """Show a tab: as the choice of its group, by its own action, or by the pointer."""
     group = found.way[-2]
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    children = read_one(reader, group.handle, Want.CHILDREN, seconds).children
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    children = read_one(reader, group.handle, Detail.CHILDREN, seconds).children
     with suppress(UiFault, UiError, ValueError):
-        session.bridge.select(group.handle, [*children].index(now.handle), seconds)
-        if "selected" in read_one(reader, now.handle, Want.VALUE, seconds).states:
+        session.bridge.select_child(group.handle, [*children].index(now.handle), seconds)
+        if "selected" in read_one(reader, now.handle, Detail.VALUE, seconds).states:
             return {"method": "action"}
     own = next((name for name in ("press", "toggle") if name in now.actions), "")
     if own:
-        session.bridge.perform(now.handle, own, seconds)
+        session.bridge.perform_action(now.handle, own, seconds)
         return {"method": "action"}
     click_at(aim_at(session, app, found.now(now)))
     return {"method": "pointer"}
 
 
-def under(
+def elements_under_point(
     session: UiSession,
     app: UiApp,
     found: ElementFound,
@@ -135,8 +137,8 @@ def under(
     seconds: float,
 ) -> tuple[tuple[Any, str], ...]:
     """Return what is below an element at a point of it (its middle), each with its name."""
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    want = Want.FRAME | Want.CHILDREN
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    want = Detail.FRAME | Detail.CHILDREN
     node = read_one(reader, found.node.handle, want, seconds)
     if node.frame is None or not node.children:
         return ()
@@ -144,7 +146,7 @@ def under(
     y = node.frame.y + (float(point["y"]) if point else node.frame.height / 2)
     hit: list[tuple[Any, str]] = []
     for _ in range(_LEVELS):
-        below = reader.read(node.children[:_BESIDE], want | Want.DESCRIPTION, seconds)
+        below = reader.read(node.children[:_BESIDE], want | Detail.DESCRIPTION, seconds)
         inside = [one for one in below if isinstance(one, UiNode) and one.covers(x, y)]
         if not inside:
             break
@@ -174,22 +176,24 @@ def aim_at(
         bridge.scroll_to(node.handle, STATE_SECONDS)
     on_screen = screen_window(session, app, window)
     bring_window(session, app, window, TAKE)
-    reader = bridge.reader(app, whole=False, timeout=STATE_SECONDS)
-    frame = read_one(reader, node.handle, Want.FRAME, STATE_SECONDS).frame
-    around = read_one(reader, window.handle, Want.FRAME, STATE_SECONDS).frame
+    reader = bridge.open_reader(app, whole=False, timeout=STATE_SECONDS)
+    frame = read_one(reader, node.handle, Detail.FRAME, STATE_SECONDS).frame
+    around = read_one(reader, window.handle, Detail.FRAME, STATE_SECONDS).frame
     if frame is None or frame.width <= 0 or frame.height <= 0:
-        raise _unseen("The element is not shown on the screen.")
+        raise _not_shown_error("The element is not shown on the screen.")
     x, y = frame.width / 2, frame.height / 2
     if offset is not None:
         x, y = float(offset["x"]), float(offset["y"])
         if not (0 <= x < frame.width and 0 <= y < frame.height):
-            raise _unseen(
+            raise _not_shown_error(
                 f"The point is outside the element (size {frame.width:g} x {frame.height:g})."
             )
-    left, top = _shift(around, on_screen)
+    left, top = _window_offset(around, on_screen)
     x, y = frame.x + x + left, frame.y + y + top
     if max(abs(x), abs(y)) > _FAR:
-        raise _unseen("The element is not shown: it may be on a tab or a page that is hidden.")
+        raise _not_shown_error(
+            "The element is not shown: it may be on a tab or a page that is hidden."
+        )
     aim = Aim(session, app, found, on_screen.number, x, y, (left, top))
     aim()
     return aim
@@ -199,7 +203,7 @@ _FAR: Final = 30_000
 """Farther out no screen reaches; toolkits put there what they do not show."""
 
 
-def _shift(around: Frame | None, window: ScreenWindow) -> tuple[float, float]:
+def _window_offset(around: Frame | None, window: ScreenWindow) -> tuple[float, float]:
     """Return what positions are short of: some toolkits (GTK 4) count them from their window."""
     if around is None or (around.x, around.y) != (0, 0):
         return 0.0, 0.0
@@ -208,6 +212,6 @@ def _shift(around: Frame | None, window: ScreenWindow) -> tuple[float, float]:
     return window.frame.x + window.margin[0], window.frame.y + window.margin[1]
 
 
-def _unseen(message: str) -> UiError:
+def _not_shown_error(message: str) -> UiError:
     way = "Scroll the element into view, or read it again."
     return UiError("NOT_SUPPORTED", message, way, reason="not_shown")

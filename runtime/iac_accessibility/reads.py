@@ -8,31 +8,31 @@ from typing import Any, Final
 from iac_accessibility.apps import UiSession, walk_app
 from iac_accessibility.calls import UiCall
 from iac_accessibility.errors import UiError
-from iac_accessibility.identity import RowReader, found_at, surroundings, with_row
+from iac_accessibility.identity import RowReader, element_of_branch, row_texts, with_row
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.locate import path_of
-from iac_accessibility.model import Silent, UiApp, UiFault, UiNode, Want
-from iac_accessibility.overview import as_json, budget, fitting, is_active
+from iac_accessibility.model import AppNotResponding, Detail, UiApp, UiFault, UiNode
+from iac_accessibility.overview import as_json, byte_budget, count_fitting, is_active
 from iac_accessibility.paths import WINDOW_ROLES, role_name
 from iac_accessibility.render import (
     DATA_NOTE,
     app_facts,
     element_state,
-    found_facts,
     frame_facts,
+    walk_facts,
 )
-from iac_accessibility.toolset import reads
-from iac_accessibility.traverse import Branch, WalkLimits, walk
+from iac_accessibility.toolset import read_tool
+from iac_accessibility.traverse import Branch, WalkLimits, walk_tree
 from iac_base.errors import InvalidParameterError
 
 _DEEPEST: Final = 200
-_DETAILS: Final = ~Want.CHILDREN
+_DETAILS: Final = ~Detail.CHILDREN
 _TOKENS: Final = 4_000
 _LABELS: Final = 200
 """Elements without a title that are asked what they are called elsewhere."""
 
 
-@reads
+@read_tool
 def find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, elements, result_count, has_more_results, incomplete, cuts, notes}`."""
     app, arguments = call.app, call.arguments
@@ -40,55 +40,55 @@ def find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     most: int = arguments.get("max_results", 20)
     want = session.bridge.free
     if "value" in arguments:
-        want |= Want.VALUE
+        want |= Detail.VALUE
     if "identifier" in arguments:
-        want |= Want.IDENTIFIER
-    fits = Fits(arguments)
+        want |= Detail.IDENTIFIER
+    fits = ElementFilter(arguments)
     found: list[Branch] = []
     checked = 0
 
-    def enough(order: Sequence[Branch]) -> bool:
+    def has_enough(order: Sequence[Branch]) -> bool:
         nonlocal checked
         found.extend(branch for branch in order[checked:] if fits(branch.node))
         checked = len(order)
         return len(found) > most
 
     limits = WalkLimits(call.seconds, _DEEPEST, nodes=20_000)
-    seen, notes = walk_app(session, app, want, limits, whole=True, enough=enough)
-    enough(seen.order)
+    seen, notes = walk_app(session, app, want, limits, whole=True, enough=has_enough)
+    has_enough(seen.order)
     if "title" in arguments and not any(is_active(one.node) for one in found):
         left = max(end - time.monotonic(), 0.2)
-        found = _labelled(session, app, seen.order, fits, left) + found
+        found = _find_by_label(session, app, seen.order, fits, left) + found
     shown = found[:most]
     read = RowReader(session.bridge, app, max(end - time.monotonic(), 0.2))
 
-    def row(branch: Branch) -> tuple[str, ...] | None:
+    def row_of_branch(branch: Branch) -> tuple[str, ...] | None:
         try:
-            return surroundings(found_at(branch).way, read)
+            return row_texts(element_of_branch(branch).way, read)
         except UiFault:
             return None
 
-    session.memory.keep_all(app, shown, known=Want.IDENTIFIER in want, row=row)
+    session.memory.remember_branches(app, shown, known=Detail.IDENTIFIER in want, row=row_of_branch)
     for branch in shown:
-        session.memory.keep_way(app, found_at(branch))
-    rows = _described(session, app, shown, max(end - time.monotonic(), 0.2))
-    kept = fitting(map(as_json, rows), budget(arguments.get("max_tokens", _TOKENS)))
+        session.memory.remember_way(app, element_of_branch(branch))
+    rows = _describe_elements(session, app, shown, max(end - time.monotonic(), 0.2))
+    kept = count_fitting(map(as_json, rows), byte_budget(arguments.get("max_tokens", _TOKENS)))
     return {
         "elements": rows[:kept],
         "has_more_results": len(found) > kept,
-        **found_facts(app, kept, seen, _DEEPEST, notes),
+        **walk_facts(app, kept, seen, _DEEPEST, notes),
     }
 
 
-def _labelled(
-    session: UiSession, app: UiApp, order: Sequence[Branch], fits: "Fits", seconds: float
+def _find_by_label(
+    session: UiSession, app: UiApp, order: Sequence[Branch], fits: "ElementFilter", seconds: float
 ) -> list[Branch]:
     """Return elements without a title of their own that are called so elsewhere."""
     asked = [one for one in order if not one.node.title and is_active(one.node)][:_LABELS]
     if not asked:
         return []
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    want = session.bridge.free | Want.LABEL | Want.VALUE
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    want = session.bridge.free | Detail.LABEL | Detail.VALUE
     answers = reader.read([one.node.handle for one in asked], want, seconds)
     found: list[Branch] = []
     for branch, answer in zip(asked, answers, strict=True):
@@ -101,7 +101,7 @@ def _labelled(
     return found
 
 
-class Fits:
+class ElementFilter:
     """Whether an element is one that is looked for."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
@@ -131,7 +131,7 @@ class Fits:
         return self._value in text.casefold()
 
 
-@partial(reads, front=True)
+@partial(read_tool, front=True)
 def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, element, has_focus, notes}`; element is null where nothing has the focus."""
     seconds = call.seconds
@@ -139,21 +139,21 @@ def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     if app is None:
         return {"element": None, "has_focus": False, "notes": ["No app is in front."]}
     end = time.monotonic() + seconds
-    session.open(app, seconds, whole=False)
+    session.open_app(app, seconds, whole=False)
     try:
-        handle = session.bridge.focused(app, seconds)
+        handle = session.bridge.focused_element(app, seconds)
         found = None
         if handle is not None:
             left = max(end - time.monotonic(), 0.3)
             found = path_of(session.bridge, app, handle, seconds=left)
             found = with_row(session.bridge, app, found, seconds=max(end - time.monotonic(), 0.1))
-    except Silent:
+    except AppNotResponding:
         raise
     except UiFault:
         found = None
     if found is None:
         return {"app": app_facts(app), "element": None, "has_focus": False, "notes": []}
-    given = session.memory.keep(app, found)
+    given = session.memory.remember_element(app, found)
     return {
         "app": app_facts(app),
         "element": element_state(app, found.node, found.path, given),
@@ -162,7 +162,7 @@ def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     }
 
 
-@reads
+@read_tool
 def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{windows, result_count, incomplete, notes}`; positions from the top left corner."""
     app = call.named
@@ -174,7 +174,7 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
     apps = call.apps
     if app is not None:
         # Listed anew: which is in front is to be true now.
-        same = (one for one in session.apps() if (one.pid, one.key) == (app.pid, app.key))
+        same = (one for one in session.running_apps() if (one.pid, one.key) == (app.pid, app.key))
         apps = tuple(same) or apps
     for one in apps:
         left = end - time.monotonic()
@@ -183,7 +183,7 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
             notes.append("The time ran out before all apps were read.")
             break
         try:
-            reader, root = session.open(one, left if app else min(left, 0.4), whole=False)
+            reader, root = session.open_app(one, left if app else min(left, 0.4), whole=False)
         except UiError as error:
             # What the system refuses, it refuses of all apps: an empty list would hide that.
             if app or error.type == "PERMISSION_DENIED":
@@ -192,13 +192,13 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
             notes.append(f"{one.name}: {error.message}")
             continue
         left = max(end - time.monotonic(), 0.1)
-        seen = walk(reader, root, session.bridge.free | Want.FRAME, WalkLimits(left, 1))
+        seen = walk_tree(reader, root, session.bridge.free | Detail.FRAME, WalkLimits(left, 1))
         complete = complete and seen.complete
         shown = [branch for branch in seen.order if branch.node.role in WINDOW_ROLES]
-        session.memory.keep_all(one, shown, known=Want.IDENTIFIER in session.bridge.free)
-        windows += [_window(one, branch) for branch in shown]
+        session.memory.remember_branches(one, shown, known=Detail.IDENTIFIER in session.bridge.free)
+        windows += [_window_row(one, branch) for branch in shown]
     windows = [row for row in windows if minimized or not row["minimized"]]
-    kept = fitting(map(as_json, windows), budget(_TOKENS))
+    kept = count_fitting(map(as_json, windows), byte_budget(_TOKENS))
     if kept < len(windows):
         complete = False
         notes.append(
@@ -212,7 +212,7 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
     }
 
 
-def _window(app: UiApp, branch: Branch) -> dict[str, Any]:
+def _window_row(app: UiApp, branch: Branch) -> dict[str, Any]:
     node = branch.node
     return {
         "title": node.title,
@@ -225,19 +225,19 @@ def _window(app: UiApp, branch: Branch) -> dict[str, Any]:
     }
 
 
-@reads
+@read_tool
 def observe_changes(session: UiSession, call: UiCall) -> dict[str, Any]:
-    """Return what changes in an app for a while, as `Watches.observe` does."""
-    return session.watches.observe(session.bridge, call.app, call.arguments, call.cancel)
+    """Return what changes in an app for a while, as `observe_changes` does."""
+    return session.watches.observe_changes(session.bridge, call.app, call.arguments, call.cancel)
 
 
-def _described(
+def _describe_elements(
     session: UiSession, app: UiApp, branches: Sequence[Branch], seconds: float
 ) -> list[dict[str, Any]]:
     """Return elements with all that is known of them; what cannot be read twice stays short."""
     if not branches:
         return []
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     answers = reader.read([branch.node.handle for branch in branches], _DETAILS, seconds)
     rows = []
     for branch, answer in zip(branches, answers, strict=True):

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from iac_accessibility.levels import hides_values, holds_secret
 from iac_accessibility.model import Attribute, Frame, Scalar, UiApp, UiNode
-from iac_accessibility.overview import Shape, shortened
+from iac_accessibility.overview import OutlineItem, shorten_row_text
 from iac_accessibility.traverse import Branch, Walk
 
 _BREAKS: Final = {at: f"\\u{at:04x}" for at in (0x85, 0x2028, 0x2029)}
@@ -41,18 +41,18 @@ _SAID: Final = frozenset((*_TOLD, "editable", "secure"))
 _PASSIVE: Final = frozenset(("static_text", "group", "separator", "image", "heading", "paragraph"))
 
 
-def outline(app: UiApp, branches: Sequence[Branch], add: Collection[Attribute]) -> str:
+def render_outline(app: UiApp, branches: Sequence[Branch], add: Collection[Attribute]) -> str:
     """Return the outline of a tree, top first; one line an element."""
     lines: list[str] = []
     waiting = [(branch, 0) for branch in reversed(branches)]
     while waiting:
         branch, indent = waiting.pop()
-        lines.append(" " * indent + line_of(app, branch, branch.step, add))
+        lines.append(" " * indent + element_line(app, branch, branch.step, add))
         waiting += [(below, indent + 1) for below in reversed(branch.children)]
     return "\n".join(lines)
 
 
-def line_of(app: UiApp, branch: Branch, step: str, add: Collection[Attribute]) -> str:
+def element_line(app: UiApp, branch: Branch, step: str, add: Collection[Attribute]) -> str:
     """Return one element: id, step (or path), what that does not say, its value and states."""
     node = branch.node
     parts = [branch.id, step] if branch.id else [step]
@@ -60,10 +60,10 @@ def line_of(app: UiApp, branch: Branch, step: str, add: Collection[Attribute]) -
         parts.append(quoted_text(node.title, SHORT))
     elif node.label:
         parts.append(f"({quoted_text(node.label, SHORT)})")
-    if hidden := _instead(app, node):
+    if hidden := _redacted_value(app, node):
         parts.append(f"= {hidden}")
     elif node.value not in (None, "", False) and node.value != node.title:
-        parts += ["=", _scalar(node.value, None if "value" in add else SHORT)]
+        parts += ["=", _format_scalar(node.value, None if "value" in add else SHORT)]
     if "states" in add:
         parts += sorted(node.states)
     else:
@@ -81,18 +81,18 @@ def line_of(app: UiApp, branch: Branch, step: str, add: Collection[Attribute]) -
     return " ".join(parts)
 
 
-def line_of_shape(app: UiApp, shape: Shape, add: Collection[Attribute]) -> str:
+def item_line(app: UiApp, shape: OutlineItem, add: Collection[Attribute]) -> str:
     """Return an element's line: its id, role, name, value and states, the texts of its row."""
-    line = line_of(app, shape.branch, shape.node.role, add)
-    return f"{line} {quoted_text(shortened(shape.text))}" if shape.text else line
+    line = element_line(app, shape.branch, shape.node.role, add)
+    return f"{line} {quoted_text(shorten_row_text(shape.text))}" if shape.text else line
 
 
 def shown_value(app: UiApp, node: UiNode) -> Scalar:
     """Return the value as answers show it: `[secret]` or `[hidden]` where it is not shown."""
-    return _instead(app, node) or node.value
+    return _redacted_value(app, node) or node.value
 
 
-def _instead(app: UiApp, node: UiNode) -> str:
+def _redacted_value(app: UiApp, node: UiNode) -> str:
     if holds_secret(node):
         return "[secret]"
     return "[hidden]" if hides_values(app.id, node.role) else ""
@@ -103,7 +103,7 @@ def app_facts(app: UiApp) -> dict[str, Any]:
     return {"name": app.name, "id": app.id, "pid": app.pid}
 
 
-def found_facts(
+def walk_facts(
     app: UiApp, count: int, seen: Walk, depth: int, notes: Sequence[str]
 ) -> dict[str, Any]:
     """Return what the answers about a walk have in common; `count` elements are shown."""
@@ -147,7 +147,7 @@ def frame_facts(frame: Frame) -> dict[str, Any]:
     }
 
 
-def _scalar(value: Any, limit: int | None) -> str:
+def _format_scalar(value: Any, limit: int | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -15,13 +15,21 @@ from iac_accessibility.apps import UiSession, walk_app
 from iac_accessibility.calls import UiCall
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.levels import hides_values, holds_secret
-from iac_accessibility.model import Denied, Frame, Picture, UiApp, UiNode, Unsupported, Want
-from iac_accessibility.overview import ACTIVE_ROLES, budget, lines, shapes
+from iac_accessibility.model import (
+    AccessDenied,
+    Detail,
+    Frame,
+    ScreenPicture,
+    UiApp,
+    UiNode,
+    Unsupported,
+)
+from iac_accessibility.overview import ACTIVE_ROLES, byte_budget, outline_items, outline_lines
 from iac_accessibility.paths import TEXT_ROLES, WINDOW_ROLES
-from iac_accessibility.render import DATA_NOTE, app_facts, line_of_shape, shown_value
-from iac_accessibility.toolset import reads
+from iac_accessibility.render import DATA_NOTE, app_facts, item_line, shown_value
+from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits
-from iac_accessibility.tree import show
+from iac_accessibility.tree import open_items
 from iac_base.distribution import pip_install
 from iac_base.secrets import redact_text
 from iac_runtime.execution.streams import run_process
@@ -49,34 +57,34 @@ _ASKS: Final = (
 )
 
 
-def _see(session: UiSession, call: UiCall) -> ToolResult:
+def _take_screenshot(session: UiSession, call: UiCall) -> ToolResult:
     """Return `{app, window, width, height, scale, tree, text, notes}` and a PNG."""
     _check_library()
     app, arguments = call.app, call.arguments
     end = time.monotonic() + call.seconds
-    seen, top = _read(session, call)
-    frame = _frame(session, app, top, max(end - time.monotonic(), 0.3))
+    seen, top = _read_window(session, call)
+    frame = _visible_frame(session, app, top, max(end - time.monotonic(), 0.3))
     tokens: int = arguments.get("max_tokens", _TOKENS)
-    before = _secrets(session, app, seen, max(end - time.monotonic(), 0.3))
+    before = _secret_frames(session, app, seen, max(end - time.monotonic(), 0.3))
     try:
-        picture = session.bridge.picture(app, frame, max(end - time.monotonic(), 1.0))
-    except Denied:
-        raise _not_allowed() from None
+        picture = session.bridge.take_picture(app, frame, max(end - time.monotonic(), 1.0))
+    except AccessDenied:
+        raise _not_allowed_error() from None
     # A field that came or moved meanwhile would be shown where none was known.
-    again, _ = _read(session, call)
-    after = _secrets(session, app, again, max(end - time.monotonic(), 0.3))
-    made = shapes([top])
-    room = budget(round(tokens * (1 - _SHARE)))
-    shown = show(session, app, seen, made, room, max(end - time.monotonic(), 0.3))
+    again, _ = _read_window(session, call)
+    after = _secret_frames(session, app, again, max(end - time.monotonic(), 0.3))
+    made = outline_items([top])
+    room = byte_budget(round(tokens * (1 - _SHARE)))
+    shown = open_items(session, app, seen, made, room, max(end - time.monotonic(), 0.3))
     marks = [
         (shape.branch.id, shape.node.frame)
         for shape in shown
         if shape.node.frame is not None and shape.node.role in _MARKED
     ]
-    image, scale = _drawn(
+    image, scale = _draw_marks(
         picture, [*before, *after], marks if arguments.get("marks", True) else [], tokens
     )
-    text = _recognised(image, len(shown)) if arguments.get("recognise_text", True) else None
+    text = _recognize_text(image, len(shown)) if arguments.get("recognise_text", True) else None
     data = io.BytesIO()
     image.save(data, "PNG", optimize=True)
     value = {
@@ -85,14 +93,14 @@ def _see(session: UiSession, call: UiCall) -> ToolResult:
         "width": image.width,
         "height": image.height,
         "scale": round(scale, 4),
-        "tree": "\n".join(lines(made, lambda shape: line_of_shape(app, shape, ()))),
+        "tree": "\n".join(outline_lines(made, lambda shape: item_line(app, shape, ()))),
         **({} if text is None else {"text": text}),
-        "notes": [DATA_NOTE, *_told(before, picture)],
+        "notes": [DATA_NOTE, *_picture_notes(before, picture)],
     }
     return ToolResult(value, images=(ToolImage(data.getvalue()),))
 
 
-see = reads(_see, front=True, asks=_ASKS)
+see = read_tool(_take_screenshot, front=True, asks=_ASKS)
 
 
 def _check_library() -> None:
@@ -105,7 +113,7 @@ def _check_library() -> None:
         )
 
 
-def _not_allowed() -> UiError:
+def _not_allowed_error() -> UiError:
     # Needed for this message only.
     from iac_runtime.execution.mac import responsible_name
 
@@ -119,7 +127,7 @@ def _not_allowed() -> UiError:
     )
 
 
-def _read(session: UiSession, call: UiCall) -> tuple[Walk, Branch]:
+def _read_window(session: UiSession, call: UiCall) -> tuple[Walk, Branch]:
     """Return what is in the element that was named, else in the app's active window.
 
     Raises:
@@ -130,7 +138,7 @@ def _read(session: UiSession, call: UiCall) -> tuple[Walk, Branch]:
     limits = WalkLimits(call.seconds / 3, 200)
     seen, _ = walk_app(session, app, session.bridge.free, limits, whole=True)
     if call.path:
-        handle = call.element(session).node.handle
+        handle = call.resolve_element(session).node.handle
         tops = [one for one in seen.order if one.node.handle == handle]
     else:
         tops = [one for one in seen.root.children if one.node.role in WINDOW_ROLES]
@@ -151,29 +159,29 @@ def _read(session: UiSession, call: UiCall) -> tuple[Walk, Branch]:
     return seen, tops[0]
 
 
-def _frame(session: UiSession, app: UiApp, top: Branch, seconds: float) -> Frame:
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    node = reader.read([top.node.handle], Want.FRAME, seconds)[0]
+def _visible_frame(session: UiSession, app: UiApp, top: Branch, seconds: float) -> Frame:
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    node = reader.read([top.node.handle], Detail.FRAME, seconds)[0]
     frame = node.frame if isinstance(node, UiNode) else None
     if frame is None or not (frame.width > 0 < frame.height):
         raise Unsupported("the element is not shown on the screen")
     return frame
 
 
-def _secrets(session: UiSession, app: UiApp, seen: Walk, seconds: float) -> list[Frame]:
+def _secret_frames(session: UiSession, app: UiApp, seen: Walk, seconds: float) -> list[Frame]:
     """Return the places of what is not to be shown.
 
     Raises:
         UiError: A secret's place is not known.
     """
-    asked = [one for one in seen.order if _may_hold(app, one.node)]
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    want = Want.FRAME | Want.VALUE | Want.LABEL | session.bridge.free
+    asked = [one for one in seen.order if _may_hold_secret(app, one.node)]
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    want = Detail.FRAME | Detail.VALUE | Detail.LABEL | session.bridge.free
     found: list[Frame] = []
     answers = reader.read([one.node.handle for one in asked], want, seconds)
     for branch, node in zip(asked, answers, strict=True):
         held = node if isinstance(node, UiNode) else branch.node
-        if isinstance(node, UiNode) and not _hides(app, node):
+        if isinstance(node, UiNode) and not _shows_secret(app, node):
             continue
         if held.frame is None:
             raise UiError(
@@ -186,12 +194,12 @@ def _secrets(session: UiSession, app: UiApp, seen: Walk, seconds: float) -> list
     return found
 
 
-def _may_hold(app: UiApp, node: UiNode) -> bool:
+def _may_hold_secret(app: UiApp, node: UiNode) -> bool:
     texts = node.role in TEXT_ROLES or "editable" in node.states or hides_values(app.id, node.role)
-    return texts or _hides(app, node)
+    return texts or _shows_secret(app, node)
 
 
-def _hides(app: UiApp, node: UiNode) -> bool:
+def _shows_secret(app: UiApp, node: UiNode) -> bool:
     """Say whether what an element shows is a secret, or has one in it."""
     if holds_secret(node) or hides_values(app.id, node.role):
         return True
@@ -199,8 +207,8 @@ def _hides(app: UiApp, node: UiNode) -> bool:
     return redact_text(said) != said
 
 
-def _drawn(
-    picture: Picture,
+def _draw_marks(
+    picture: ScreenPicture,
     secrets: Sequence[Frame],
     marks: Sequence[tuple[str, Frame]],
     tokens: int,
@@ -212,7 +220,7 @@ def _drawn(
     image = Image.frombytes(raw, picture.size, picture.pixels, "raw", picture.mode).convert("RGB")
     own = picture.size[0] / picture.frame.width
 
-    def box(frame: Frame, by: float, margin: float) -> tuple[float, float, float, float]:
+    def pixel_box(frame: Frame, by: float, margin: float) -> tuple[float, float, float, float]:
         left, top = (frame.x - picture.frame.x) * by, (frame.y - picture.frame.y) * by
         right, bottom = left + frame.width * by, top + frame.height * by
         return left - margin, top - margin, right + margin, bottom + margin
@@ -220,7 +228,7 @@ def _drawn(
     # Before it is made smaller: nothing of them is left at the edges.
     pen = ImageDraw.Draw(image)
     for frame in (*picture.covered, *secrets):
-        pen.rectangle(box(frame, own, _MARGIN * own), fill="black")
+        pen.rectangle(pixel_box(frame, own, _MARGIN * own), fill="black")
     most = tokens * _SHARE * _PIXELS
     ratio = min((most / (image.width * image.height)) ** 0.5, _SIDE / max(image.size), 1.0)
     if ratio < 1.0:
@@ -229,7 +237,7 @@ def _drawn(
     pen = ImageDraw.Draw(image)
     font = ImageFont.load_default(11)
     for name, frame in marks:
-        left, top, right, bottom = box(frame, own * ratio, 0)
+        left, top, right, bottom = pixel_box(frame, own * ratio, 0)
         if right <= 0 or bottom <= 0 or left >= image.width or top >= image.height:
             continue
         pen.rectangle((left, top, right, bottom), outline="red")
@@ -239,7 +247,7 @@ def _drawn(
     return image, own * ratio
 
 
-def _recognised(image: "Image", shown: int) -> str | None:
+def _recognize_text(image: "Image", shown: int) -> str | None:
     """Return the text in a picture of which the tree says nothing; None where nobody can read it.
 
     The picture is the one that is sent: what is black in it is not read either.
@@ -254,7 +262,7 @@ def _recognised(image: "Image", shown: int) -> str | None:
     return redact_text("\n".join(line for line in text.splitlines() if line.strip()))
 
 
-def _told(secrets: Sequence[Frame], picture: Picture) -> list[str]:
+def _picture_notes(secrets: Sequence[Frame], picture: ScreenPicture) -> list[str]:
     told = []
     if secrets:
         told.append(f"Elements that contain secrets are blacked out: {len(secrets)}.")

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession
-from iac_accessibility.bridge import Hands, read_one
+from iac_accessibility.bridge import InputDevices, read_one
 from iac_accessibility.errors import UiError
 from iac_accessibility.hands import (
     SHOWN,
@@ -20,16 +20,16 @@ from iac_accessibility.hands import (
     STEP,
     TAKE,
     UNREAD,
-    Proof,
+    FocusProof,
     ask_until,
     bring_window,
-    hands_of,
+    require_input_devices,
     wait_for_change,
 )
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.keys import parse_stroke
 from iac_accessibility.levels import holds_secret, return_does
-from iac_accessibility.model import ActionFailed, Handle, UiApp, UiFault, Want
+from iac_accessibility.model import ActionFailed, Detail, Handle, UiApp, UiFault
 from iac_accessibility.paths import TEXT_ROLES
 from iac_accessibility.pointing import aim_at, click_at
 from iac_base.errors import quoted
@@ -38,7 +38,9 @@ _HIDDEN: Final = "The text is hidden, so it was not read back."
 _DELETE: Final = parse_stroke("delete")
 
 
-def bring(session: UiSession, app: UiApp, found: ElementFound, seconds: float) -> Proof:
+def focus_element(
+    session: UiSession, app: UiApp, found: ElementFound, seconds: float
+) -> FocusProof:
     """Bring a window to the front and give an element the keyboard; return the proof of it.
 
     A text that does not take the keyboard when it is asked to (GTK 4) is clicked.
@@ -49,19 +51,19 @@ def bring(session: UiSession, app: UiApp, found: ElementFound, seconds: float) -
     node = found.node
     proof = replace(bring_window(session, app, found.window, seconds), handle=node.handle)
 
-    def grab() -> None:
+    def grab_focus() -> None:
         try:
             session.bridge.grab_focus(node.handle, STATE_SECONDS)
         except UiFault:
             if node.role in TEXT_ROLES:
                 click_at(aim_at(session, app, found))
 
-    ask_until(proof, grab, min(seconds, TAKE))
+    ask_until(proof, grab_focus, min(seconds, TAKE))
     return proof
 
 
 @dataclass(frozen=True, slots=True)
-class TextGiven:
+class TextEntry:
     """A text that is to stand in an element: `whole` in place of all, else behind what is there."""
 
     app: UiApp
@@ -69,12 +71,12 @@ class TextGiven:
     text: str
     whole: bool
 
-    def wanted(self, before: str) -> str:
+    def expected_text(self, before: str) -> str:
         """Return what the element is to hold."""
         return self.text if self.whole else before + self.text
 
 
-def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[str, Any]:
+def put_text(session: UiSession, given: TextEntry, seconds: float) -> Mapping[str, Any]:
     """Put a text in; return `method` and `notes`.
 
     Raises:
@@ -86,7 +88,7 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
     before = None if is_terminal else bridge.full_text(handle, seconds)
     end = time.monotonic() + seconds
     tried: list[str] = []
-    if bridge.settable(handle, seconds).kind == "text":
+    if bridge.accepted_value(handle, seconds).kind == "text":
         try:
             if given.whole:
                 bridge.set_value(handle, given.text, seconds)
@@ -97,32 +99,32 @@ def put_text(session: UiSession, given: TextGiven, seconds: float) -> Mapping[st
         else:
             if before is None:
                 return {"method": "value", "notes": [_HIDDEN]}
-            if _stands(session, handle, given.wanted(before)):
+            if _holds_text(session, handle, given.expected_text(before)):
                 return {"method": "value"}
             tried.append("its text interface")
             with suppress(UiFault):
                 bridge.set_value(handle, before, seconds)
-    hands = hands_of(session)
-    proof = bring(session, given.app, given.found, seconds)
+    hands = require_input_devices(session)
+    proof = focus_element(session, given.app, given.found, seconds)
     for name in ("paste", "keys"):
         if name == "keys" and "\n" in given.text and (does := return_does(given.found.way)):
             tried.append(f"keys: a line break there is Return, which {does}")
             continue
         try:
-            _enter(hands, proof, given.text, name, before, whole=given.whole)
+            _enter_text(hands, proof, given.text, name, before, whole=given.whole)
         except ActionFailed as fault:
             tried.append(f"{name}: {fault}")
             continue
         if before is None:
             return {"method": name, "notes": [UNREAD]}
-        if _stands(session, handle, given.wanted(before)):
+        if _holds_text(session, handle, given.expected_text(before)):
             return {"method": name}
         tried.append(name)
         now = bridge.full_text(handle, seconds)
         if now != before:
             with suppress(ActionFailed):
-                _enter(hands, proof, before, "paste", now, whole=True)
-            if not _stands(session, handle, before):
+                _enter_text(hands, proof, before, "paste", now, whole=True)
+            if not _holds_text(session, handle, before):
                 break
         if time.monotonic() > end:
             break
@@ -147,31 +149,31 @@ def put_number(
 ) -> Mapping[str, Any] | None:
     """Set a number; where that does nothing (a date in Chromium), type it."""
     bridge, handle = session.bridge, found.node.handle
-    reader = bridge.reader(app, whole=False, timeout=seconds)
+    reader = bridge.open_reader(app, whole=False, timeout=seconds)
 
-    def stands(end: float) -> bool:
-        while read_one(reader, handle, Want.VALUE, seconds).value != value:
+    def has_value(end: float) -> bool:
+        while read_one(reader, handle, Detail.VALUE, seconds).value != value:
             if time.monotonic() > end:
                 return False
             time.sleep(STEP)
         return True
 
     bridge.set_value(handle, value, seconds)
-    if stands(time.monotonic() + SHOWN) or "focusable" not in found.node.states:
+    if has_value(time.monotonic() + SHOWN) or "focusable" not in found.node.states:
         return None
-    proof = bring(session, app, found, seconds)
-    hands, text = hands_of(session), f"{value:.15g}"
-    held = read_one(reader, handle, Want.VALUE, seconds).value
-    hands.write(text[:1], proof)
+    proof = focus_element(session, app, found, seconds)
+    hands, text = require_input_devices(session), f"{value:.15g}"
+    held = read_one(reader, handle, Detail.VALUE, seconds).value
+    hands.type_text(text[:1], proof)
     if text[:1].isdigit() and held != float(text[:1]):
-        wait_for_change(lambda: read_one(reader, handle, Want.VALUE, seconds).value, held)
-    hands.write(text[1:], proof)
-    stands(time.monotonic() + SHOWN)
+        wait_for_change(lambda: read_one(reader, handle, Detail.VALUE, seconds).value, held)
+    hands.type_text(text[1:], proof)
+    has_value(time.monotonic() + SHOWN)
     return {"method": "keys"}
 
 
-def _enter(
-    hands: Hands, proof: Proof, text: str, how: str, before: str | None, *, whole: bool
+def _enter_text(
+    hands: InputDevices, proof: FocusProof, text: str, how: str, before: str | None, *, whole: bool
 ) -> None:
     """Paste or type, over what is there or behind it.
 
@@ -185,24 +187,24 @@ def _enter(
         with suppress(UiFault):
             done = bridge.select_all(handle, STATE_SECONDS)
         if not done:
-            hands.stroke(bridge.select_all_keys)
+            hands.press_stroke(bridge.select_all_keys)
     else:
-        hands.stroke(bridge.text_end_keys)
+        hands.press_stroke(bridge.text_end_keys)
     time.sleep(STEP)
     proof()
     if how == "paste" and text:
-        hands.paste(text)
+        hands.paste_text(text)
         return
     if not text or (whole and before == text[:1]):
-        hands.stroke(_DELETE)
+        hands.press_stroke(_DELETE)
         before = before and ""
-    hands.write(text[:1], proof)
+    hands.type_text(text[:1], proof)
     if before is not None and text[1:]:
         wait_for_change(read, before)
-    hands.write(text[1:], proof)
+    hands.type_text(text[1:], proof)
 
 
-def _stands(session: UiSession, handle: Handle, text: str) -> bool:
+def _holds_text(session: UiSession, handle: Handle, text: str) -> bool:
     end = time.monotonic() + SHOWN
     while True:
         now = session.bridge.full_text(handle, STATE_SECONDS)

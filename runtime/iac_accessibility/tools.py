@@ -1,8 +1,8 @@
 """The accessibility tools, a row each. What they do is loaded when one is called.
 
-A tool is its row here and the function that `perform` names, with `reads` or `changes` before it
-(`toolset`). Objects of arguments and answers are closed. Positions are in points (macOS) or pixels
-(Linux) from the top left corner of the main screen, times in seconds.
+A tool is its row here and the function that `perform` names, with `read_tool` or `change_tool`
+before it (`toolset`). Objects of arguments and answers are closed. Positions are in points (macOS)
+or pixels (Linux) from the top left corner of the main screen, times in seconds.
 """
 
 from typing import Final, get_args

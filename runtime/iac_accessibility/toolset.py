@@ -20,14 +20,14 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
-from iac_accessibility.apps import UiSession, modal_told
+from iac_accessibility.apps import UiSession, modal_error_context
 from iac_accessibility.bridge import Bridge
-from iac_accessibility.calls import UiCall, call_of
-from iac_accessibility.changes import ElementChange, carry_out, reach, remembered
-from iac_accessibility.errors import UiError, told
+from iac_accessibility.calls import UiCall, prepare_call
+from iac_accessibility.changes import ElementChange, apply_change, approval_scope, assess_change
+from iac_accessibility.errors import UiError, error_context
 from iac_accessibility.levels import ChangeLevel, holds_secret
-from iac_accessibility.model import Silent, UiApp
-from iac_accessibility.news import news
+from iac_accessibility.model import AppNotResponding, UiApp
+from iac_accessibility.news import changes_since_view
 from iac_base.cancellation import Cancellation
 from iac_base.distribution import pip_install
 from iac_base.errors import ToolError, quoted
@@ -55,12 +55,12 @@ def open_bridge() -> Bridge:
     """
     mac = sys.platform == "darwin"
     if not mac and sys.platform != "linux":
-        raise _unavailable(
+        raise _unavailable_error(
             f"The accessibility tools do not work on {sys.platform}.",
             "Use them on macOS or Linux.",
         )
     if find_spec("HIServices" if mac else "jeepney") is None:
-        raise _unavailable(
+        raise _unavailable_error(
             "The accessibility tools need a library that is not installed.",
             f"Install it with: {pip_install('macos' if mac else 'linux')}",
         )
@@ -72,14 +72,14 @@ def open_bridge() -> Bridge:
 
     try:
         return AtspiBridge()
-    except Silent as fault:
-        raise _unavailable(
+    except AppNotResponding as fault:
+        raise _unavailable_error(
             f"This session has no accessibility bus: {fault}.",
             "Install at-spi2-core, and start this program inside a desktop session.",
         ) from None
 
 
-def _unavailable(message: str, guidance: str) -> UiError:
+def _unavailable_error(message: str, guidance: str) -> UiError:
     return UiError("UNAVAILABLE", message, guidance, reason="no_interface")
 
 
@@ -87,7 +87,7 @@ _Read: TypeAlias = Callable[[UiSession, UiCall], "dict[str, Any] | ToolResult"]
 _Change: TypeAlias = Callable[[UiSession, UiCall], ElementChange | list[ElementChange]]
 
 
-def reads(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
+def read_tool(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
     """Return the tool's function for a function that reads.
 
     Where no app was named, it reads all that run; with `front`, the one that is in front.
@@ -97,21 +97,21 @@ def reads(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
     """
 
     @wraps(read)
-    def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    def plan_call(tool: Tool, call: Call, context: ToolContext) -> Plan:
         toolset = context.kept(open_toolset)
-        return toolset.read(tool, call, read, context.permissions, front=front, asks=asks)
+        return toolset.plan_read(tool, call, read, context.permissions, front=front, asks=asks)
 
-    return perform
+    return plan_call
 
 
-def changes(find: _Change) -> Perform:
+def change_tool(find: _Change) -> Perform:
     """Return the tool's function for a function that finds what is to be changed, and how."""
 
     @wraps(find)
-    def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
-        return context.kept(open_toolset).change(tool, call, find, context.permissions.taint)
+    def plan_call(tool: Tool, call: Call, context: ToolContext) -> Plan:
+        return context.kept(open_toolset).plan_change(tool, call, find, context.permissions.taint)
 
-    return perform
+    return plan_call
 
 
 class UiToolset:
@@ -145,7 +145,7 @@ class UiToolset:
                 self._session = UiSession(open_bridge())
             return self._session
 
-    def read(
+    def plan_read(
         self,
         tool: Tool,
         call: Call,
@@ -161,26 +161,28 @@ class UiToolset:
             UiError: The app is not to be found, or nothing answers here.
         """
         session = self.session
-        asked = call_of(session, tool, call)
-        running = [asked.named] if asked.named else session.apps()
+        asked = prepare_call(session, tool, call)
+        running = [asked.named] if asked.named else session.running_apps()
         if front and not asked.named:
             # Where only one app runs, it is meant whatever has the keyboard.
             running = [one for one in running if one.frontmost][:1] or running[: len(running) == 1]
         app = running[0] if asked.named or (front and running) else None
-        rows = [(one, _reading(one, asked.path, "MODIFY" if asks else "SAFE")) for one in running]
+        rows = [
+            (one, _read_effect(one, asked.path, "MODIFY" if asks else "SAFE")) for one in running
+        ]
 
-        def denied(effect: Effect) -> bool:
+        def is_denied(effect: Effect) -> bool:
             alone = CallFacts(tool.name, (effect,), call.arguments, ways=("client",))
             return app is None and permissions.judge(alone).action == "deny"
 
-        left_out = {one.name for one, effect in rows if denied(effect)}
+        left_out = {one.name for one, effect in rows if is_denied(effect)}
         rows = [row for row in rows if row[0].name not in left_out]
         apps = tuple(one for one, _ in rows)
         names = ", ".join(sorted(left_out))
         notes = (f"left out, for the policy denies it: {names}",) if names else ()
 
-        def perform(cancel: Cancellation | None) -> ToolResult:
-            with told(app, tool=tool.name):
+        def perform_read(cancel: Cancellation | None) -> ToolResult:
+            with error_context(app, tool=tool.name):
                 if app is not None:
                     session.check_alive(app)
                 now = replace(asked, named=app, apps=apps, cancel=cancel or asked.cancel)
@@ -196,9 +198,9 @@ class UiToolset:
             scope = hashlib.sha256(repr((tool.name, app.id, app.pid, app.started)).encode())
             raised = (Raised("interface", asks, "SAFE"),)
             facts = replace(facts, raised=raised, memory=scope.hexdigest())
-        return Plan(tool, facts, perform)
+        return Plan(tool, facts, perform_read)
 
-    def change(self, tool: Tool, call: Call, find: _Change, taint: Taint) -> Plan:
+    def plan_change(self, tool: Tool, call: Call, find: _Change, taint: Taint) -> Plan:
         """Return the plan of a call that changes an element; nothing is changed yet.
 
         Raises:
@@ -208,31 +210,34 @@ class UiToolset:
         key = json.dumps([tool.name, call.arguments], sort_keys=True, default=str)
         with self._keeping:
             agreed = self._planned.get(key) if call.token else None
-        asked = call_of(session, tool, call, agreed)
+        asked = prepare_call(session, tool, call, agreed)
         app = asked.app
-        with told(app, asked.path, tool=tool.name), modal_told(session.bridge, app):
+        with (
+            error_context(app, asked.path, tool=tool.name),
+            modal_error_context(session.bridge, app),
+        ):
             made = find(session, asked)
             rows = made if isinstance(made, list) else [made]
-            judged = [(change, reach(session, app, change)) for change in rows]
+            judged = [(change, assess_change(session, app, change)) for change in rows]
 
-        def perform(_cancel: Cancellation | None) -> ToolResult:
+        def perform_change(_cancel: Cancellation | None) -> ToolResult:
             answers: list[dict[str, Any]] = []
             for number, (change, was) in enumerate(judged):
                 try:
-                    with told(app, change.found.path, tool=tool.name):
-                        answers.append(carry_out(session, app, change, was.level, asked.seconds))
+                    with error_context(app, change.found.path, tool=tool.name):
+                        answers.append(apply_change(session, app, change, was.level, asked.seconds))
                 except ToolError as error:
                     if number and len(rows) > 1:
                         error.message = f"{number} of {len(rows)} were done; then: {error.message}"
                     raise
-            done = _several(answers) if "fields" in call.arguments else answers[-1]
-            with told(app, tool=tool.name):
-                seen = news(session, app, _NEWS) if done["success"] else None
+            done = _combine_answers(answers) if "fields" in call.arguments else answers[-1]
+            with error_context(app, tool=tool.name):
+                seen = changes_since_view(session, app, _NEWS) if done["success"] else None
             return ToolResult(clean(done | ({} if seen is None else {"changes": seen})))
 
-        return Plan(tool, self._facts(tool, call, key, app, judged, taint), perform)
+        return Plan(tool, self._call_facts(tool, call, key, app, judged, taint), perform_change)
 
-    def _facts(
+    def _call_facts(
         self,
         tool: Tool,
         call: Call,
@@ -258,7 +263,7 @@ class UiToolset:
             shown |= {name: text for name, text in hidden.items() if name in shown}
         given = [str(call.arguments.get(name, "")) for name in ("value", "text", "fields")]
         changes = tuple(change for change, _ in judged)
-        tag = self._tag(key, app, changes)
+        tag = self._remember_plan(key, app, changes)
         modest = all(level == "MODIFY" for _, (level, _, _) in judged)
         # What is shown last is what the call is called by.
         lines = [change.line for change in changes] if "fields" in shown else [changes[-1].line]
@@ -268,7 +273,7 @@ class UiToolset:
             shown,
             line=f"{'; '.join(lines)}, element {tag}",
             raised=(*dict.fromkeys(raised), *from_results([one for one in given if one], taint)),
-            memory=remembered(app, changes[-1].found) if modest else "",
+            memory=approval_scope(app, changes[-1].found) if modest else "",
         )
 
     def close(self) -> None:
@@ -276,7 +281,7 @@ class UiToolset:
         if self._session is not None:
             self._session.close()
 
-    def _tag(self, key: str, app: UiApp, changes: tuple[ElementChange, ...]) -> str:
+    def _remember_plan(self, key: str, app: UiApp, changes: tuple[ElementChange, ...]) -> str:
         """Remember what a call was planned for, and return the tag of its elements."""
         elements = (app.pid, app.started, *(change.found.fingerprint for change in changes))
         with self._keeping:
@@ -291,7 +296,7 @@ class UiToolset:
         return tag
 
 
-def _several(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _combine_answers(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the answers of several changes as one."""
     notes = [note for one in answers for note in one.get("notes", ())]
     rows = [{name: one[name] for name in _OF_FIELD if name in one} for one in answers]
@@ -302,7 +307,7 @@ def _several(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
 _OF_FIELD: Final = ("success", "method", "element_state", "previous_value", "new_value")
 
 
-def _reading(app: UiApp, path: str, level: Level) -> Effect:
+def _read_effect(app: UiApp, path: str, level: Level) -> Effect:
     doubt = "" if app.id else f"the identity of {app.name} could not be read"
     return Effect("read", app.id, app.name, "interface", path, level=level, doubt=doubt)
 

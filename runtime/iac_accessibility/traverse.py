@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from iac_accessibility.bridge import ElementReader
-from iac_accessibility.model import Gone, Handle, Silent, UiFault, UiNode, Want
+from iac_accessibility.model import AppNotResponding, Detail, ElementGone, Handle, UiFault, UiNode
 from iac_accessibility.paths import PathStep
 
 BATCH: Final = 256
@@ -39,7 +39,7 @@ class WalkLimits(NamedTuple):
     children: int = 1_000
 
 
-class Cut(NamedTuple):
+class WalkCut(NamedTuple):
     """Where something was left out, and why."""
 
     where: str
@@ -65,13 +65,13 @@ class Branch:
     id: str = ""
 
     @cached_property
-    def _steps(self) -> list[PathStep]:
+    def _child_steps(self) -> list[PathStep]:
         return steps_of(self.read, whole=self.whole)
 
     @property
     def step(self) -> str:
         """Its step in a path; empty for the app itself."""
-        return self.parent._steps[self.place].text if self.parent else ""
+        return self.parent._child_steps[self.place].text if self.parent else ""
 
     @cached_property
     def path(self) -> str:
@@ -97,26 +97,26 @@ class Walk:
 
     root: Branch
     order: list[Branch] = field(default_factory=list)
-    cuts: list[Cut] = field(default_factory=list)
+    cuts: list[WalkCut] = field(default_factory=list)
     complete: bool = True
     deeper: bool = False
 
-    def cut(self, where: str, why: str, *, planned: bool = False) -> None:
+    def note_cut(self, where: str, why: str, *, planned: bool = False) -> None:
         """Note that something was left out; a planned cut leaves the walk complete."""
         self.complete = self.complete and planned
         if len(self.cuts) < _MOST_CUTS:
-            self.cuts.append(Cut(where or "the app", why))
+            self.cuts.append(WalkCut(where or "the app", why))
 
-    def end(self, where: str, why: str) -> None:
+    def note_end(self, where: str, why: str) -> None:
         """Note what ended the walk, before all else that was left out."""
         self.complete = False
-        self.cuts.insert(0, Cut(where or "the app", why))
+        self.cuts.insert(0, WalkCut(where or "the app", why))
 
 
-def walk(
+def walk_tree(
     reader: ElementReader,
     root: UiNode | Branch,
-    want: Want,
+    want: Detail,
     limits: WalkLimits,
     *,
     enough: Callable[[Sequence[Branch]], bool] = lambda _: False,
@@ -129,14 +129,14 @@ def walk(
     Args:
         enough: Says after each level, given all that was found so far, whether to end there.
     """
-    walker = _Walker(reader, root, want | Want.CHILDREN, limits)
+    walker = _Walker(reader, root, want | Detail.CHILDREN, limits)
     found = walker.found
     level = [found.root]
     while level and not enough(found.order):
         if level[0].depth >= limits.depth:
             found.deeper = any(branch.node.total for branch in level)
             break
-        level = walker.below(level)
+        level = walker.read_level(level)
     return found
 
 
@@ -174,7 +174,7 @@ class _Walker:
     """Walks level by level; reads in batches that shrink around what does not answer."""
 
     def __init__(
-        self, reader: ElementReader, root: UiNode | Branch, want: Want, limits: WalkLimits
+        self, reader: ElementReader, root: UiNode | Branch, want: Detail, limits: WalkLimits
     ) -> None:
         top = root if isinstance(root, Branch) else Branch(root, 0, None)
         self.found = Walk(top)
@@ -188,15 +188,17 @@ class _Walker:
         self._ended = ""
         """Why reading ended for good; empty while it goes on."""
 
-    def below(self, level: Sequence[Branch]) -> list[Branch]:
+    def read_level(self, level: Sequence[Branch]) -> list[Branch]:
         """Read the children of a level; return those to go on with."""
         limits, found = self._limits, self.found
         for branch in level:
             shown = min(len(branch.node.children), limits.children)
             if branch.node.total < 0:
-                found.cut(branch.path, "the app did not say what is in it")
+                found.note_cut(branch.path, "the app did not say what is in it")
             elif branch.node.total > shown:
-                found.cut(branch.path, f"{branch.node.total} children; the first {shown} were read")
+                found.note_cut(
+                    branch.path, f"{branch.node.total} children; the first {shown} were read"
+                )
         asked = [
             handle
             for branch in level
@@ -206,13 +208,15 @@ class _Walker:
         room = max(limits.nodes - len(self._seen), 0)
         unique = list(dict.fromkeys(asked))
         if len(unique) > room:
-            found.end(level[0].path, f"{limits.nodes} elements were read")
-        answers = self._read(unique[:room])
+            found.note_end(level[0].path, f"{limits.nodes} elements were read")
+        answers = self._read_batches(unique[:room])
         if self._ended:
-            found.end(level[0].path, self._ended)
-        return [below for branch in level for below in self._place(branch, answers)]
+            found.note_end(level[0].path, self._ended)
+        return [below for branch in level for below in self._attach_children(branch, answers)]
 
-    def _place(self, branch: Branch, answers: dict[Handle, UiNode | UiFault]) -> list[Branch]:
+    def _attach_children(
+        self, branch: Branch, answers: dict[Handle, UiNode | UiFault]
+    ) -> list[Branch]:
         siblings: list[UiNode] = []
         fresh: list[tuple[int, UiNode]] = []
         held = branch.node.children[: self._limits.children]
@@ -220,7 +224,7 @@ class _Walker:
         for handle in held:
             if handle in self._seen:
                 siblings.append(self._seen[handle])
-                self.found.cut(
+                self.found.note_cut(
                     branch.path, "an element that was met before (a cycle)", planned=True
                 )
                 continue
@@ -230,20 +234,20 @@ class _Walker:
                 siblings.append(answer)
                 continue
             whole = False
-            if isinstance(answer, Silent):
-                self.found.cut(branch.path, "an element did not answer")
-            elif answer is not None and not isinstance(answer, Gone):
-                self.found.cut(branch.path, f"an element could not be read ({answer})")
+            if isinstance(answer, AppNotResponding):
+                self.found.note_cut(branch.path, "an element did not answer")
+            elif answer is not None and not isinstance(answer, ElementGone):
+                self.found.note_cut(branch.path, f"an element could not be read ({answer})")
         for _, node in fresh:
             self._seen[node.handle] = node
         branch.read, branch.whole = siblings, whole
         for place, node in fresh:
-            if node.visible:
+            if node.is_visible:
                 branch.children.append(Branch(node, branch.depth + 1, branch, place))
         self.found.order += branch.children
         return branch.children
 
-    def _read(self, handles: Sequence[Handle]) -> dict[Handle, UiNode | UiFault]:
+    def _read_batches(self, handles: Sequence[Handle]) -> dict[Handle, UiNode | UiFault]:
         answers: dict[Handle, UiNode | UiFault] = {}
         waiting = list(handles)[::-1]
         while waiting and not self._ended:
@@ -254,7 +258,7 @@ class _Walker:
             batch = [waiting.pop() for _ in range(min(self._size, len(waiting)))]
             got = self._reader.read(batch, self._want, min(self._limits.node_seconds, left))
             answers.update(zip(batch, got, strict=True))
-            silent = [handle for handle in batch if isinstance(answers[handle], Silent)]
+            silent = [handle for handle in batch if isinstance(answers[handle], AppNotResponding)]
             if silent and len(batch) > 1:
                 self._size = max(len(batch) // 4, 1)
                 waiting += silent[::-1]

@@ -7,41 +7,47 @@ from typing import Any, Final
 
 from iac_accessibility.apps import UiSession, walk_app
 from iac_accessibility.calls import UiCall
-from iac_accessibility.identity import ElementFound, branch_of, found_at, row_reader
+from iac_accessibility.identity import ElementFound, branch_of, element_of_branch, row_lookup
 from iac_accessibility.levels import hides_values, holds_secret
 from iac_accessibility.model import (
     Attribute,
+    Detail,
     Frame,
     Handle,
     UiApp,
     UiFault,
     UiNode,
-    Want,
 )
-from iac_accessibility.news import looked
+from iac_accessibility.news import remember_view
 from iac_accessibility.overview import (
     TOKENS,
-    Shape,
-    budget,
-    cost,
-    fit,
-    fitting,
-    lines,
-    one_text,
-    opened,
-    shapes,
+    OutlineItem,
+    byte_budget,
+    count_fitting,
+    line_bytes,
+    open_within_budget,
+    outline_items,
+    outline_lines,
+    shown_items,
+    text_of_item,
 )
 from iac_accessibility.paths import MENU_ROLES, WINDOW_ROLES, role_name
-from iac_accessibility.render import found_facts, line_of, line_of_shape, outline, quoted_text
-from iac_accessibility.toolset import reads
-from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
+from iac_accessibility.render import (
+    element_line,
+    item_line,
+    quoted_text,
+    render_outline,
+    walk_facts,
+)
+from iac_accessibility.toolset import read_tool
+from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk_tree
 from iac_base.errors import InvalidParameterError
 
-_WANTED: Final[Mapping[Attribute, Want]] = {
-    "actions": Want.ACTIONS,
-    "description": Want.DESCRIPTION,
-    "identifier": Want.IDENTIFIER,
-    "position": Want.FRAME,
+_WANTED: Final[Mapping[Attribute, Detail]] = {
+    "actions": Detail.ACTIONS,
+    "description": Detail.DESCRIPTION,
+    "identifier": Detail.IDENTIFIER,
+    "position": Detail.FRAME,
 }
 _SHALLOW: Final = 3
 """Down to this depth a tree is read element by element; deeper, in bulk where that is possible."""
@@ -66,7 +72,7 @@ _TEXT_BYTES: Final = 3
 """Bytes of a character, where a text is cut to a budget; most take fewer."""
 
 
-@partial(reads, front=True)
+@partial(read_tool, front=True)
 def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, tree, result_count, depth, has_more_results, incomplete, cuts, notes}`."""
     given = call.arguments
@@ -75,73 +81,73 @@ def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
             raise InvalidParameterError(
                 "offset and text need an element.", "Give the id of the list or text as element."
             )
-        found = call.element(session)
+        found = call.resolve_element(session)
         if not found.node.total:
-            return _text_part(session, call, found)
+            return _read_text_part(session, call, found)
         if found.node.total > _LONG:
-            return _rows_part(session, call, found)
+            return _read_rows_part(session, call, found)
     if given.keys() & {"depth", "filter_roles"}:
-        return _to_depth(session, call)
+        return _read_to_depth(session, call)
     if call.path:
-        found = call.element(session)
+        found = call.resolve_element(session)
         if found.node.role == "text_area" and not (found.node.total or found.node.children):
-            return _text_part(session, call, found)
-    return _within(session, call)
+            return _read_text_part(session, call, found)
+    return _read_within_budget(session, call)
 
 
-def _to_depth(session: UiSession, call: UiCall) -> dict[str, Any]:
+def _read_to_depth(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return an outline of steps down to a depth, or the elements of some roles."""
     app, arguments = call.app, call.arguments
     add: Sequence[Attribute] = arguments.get("include_attributes", ())
     roles = {role_name(role) for role in arguments.get("filter_roles", ())}
     depth: int = arguments.get("depth", _DEEPEST)
-    want = _want(session, add) | Want.VALUE
-    seen, notes = _walked(session, call, want, depth)
-    row = row_reader(seen, {})
-    session.memory.keep_all(app, seen.order, known=Want.IDENTIFIER in want, row=row)
-    session.memory.keep_walk(app, seen)
+    want = _wanted_details(session, add) | Detail.VALUE
+    seen, notes = _walk_target(session, call, want, depth)
+    row = row_lookup(seen, {})
+    session.memory.remember_branches(app, seen.order, known=Detail.IDENTIFIER in want, row=row)
+    session.memory.remember_walk(app, seen)
     shown = [branch for branch in seen.order if not roles or branch.node.role in roles]
     if roles:
-        every = [line_of(app, branch, branch.path, add) for branch in shown]
+        every = [element_line(app, branch, branch.path, add) for branch in shown]
     else:
-        every = outline(app, seen.root.children, add).splitlines()
-    kept = fitting(every, budget(arguments.get("max_tokens", _OUTLINE_TOKENS)))
+        every = render_outline(app, seen.root.children, add).splitlines()
+    kept = count_fitting(every, byte_budget(arguments.get("max_tokens", _OUTLINE_TOKENS)))
     if kept < len(every):
-        seen.cut("the outline", f"{len(every)} lines; the first {kept} fit", planned=True)
+        seen.note_cut("the outline", f"{len(every)} lines; the first {kept} fit", planned=True)
     return {
         "tree": "\n".join(every[:kept]),
         "depth": max((branch.depth for branch in seen.order), default=0),
         "has_more_results": seen.deeper or not seen.complete or kept < len(every),
-        **found_facts(app, kept, seen, depth, notes),
+        **walk_facts(app, kept, seen, depth, notes),
     }
 
 
-def _within(session: UiSession, call: UiCall) -> dict[str, Any]:
+def _read_within_budget(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return what matters most of a window, an app or an element, within a budget."""
     app, arguments = call.app, call.arguments
     end = time.monotonic() + call.seconds
     add: Sequence[Attribute] = arguments.get("include_attributes", ())
-    want = _want(session, add)
-    seen, notes = _walked(session, call, session.bridge.free, _DEEPEST)
+    want = _wanted_details(session, add)
+    seen, notes = _walk_target(session, call, session.bridge.free, _DEEPEST)
     # What waits for an answer comes before what it blocks.
-    made = sorted(shapes(seen.root.children), key=lambda one: "modal" not in one.node.states)
+    made = sorted(outline_items(seen.root.children), key=lambda one: "modal" not in one.node.states)
     part: str = arguments.get("part", "")
     if part:
-        made = _only(made, page=part == "page")
+        made = _filter_page(made, page=part == "page")
     if call.path:
-        top = Shape(seen.root, children=made, most=len(made))
+        top = OutlineItem(seen.root, children=made, most=len(made))
         if text := str(arguments.get("text", "")).casefold():
-            top.children = [one for one in made if text in _said(one).casefold()]
+            top.children = [one for one in made if text in _all_text(one).casefold()]
         if "offset" in arguments:
             top.first, top.placed = min(arguments["offset"], len(top.children)), True
         top.most, made = len(top.children), [top]
-    room = budget(arguments.get("max_tokens", TOKENS))
+    room = byte_budget(arguments.get("max_tokens", TOKENS))
     left = max(end - time.monotonic(), 0.3)
-    shown = show(session, app, seen, made, room, left, want=want, add=add)
-    every = list(lines(made, lambda shape: line_of_shape(app, shape, add)))
+    shown = open_items(session, app, seen, made, room, left, want=want, add=add)
+    every = list(outline_lines(made, lambda shape: item_line(app, shape, add)))
     depth = max((shape.branch.depth for shape in shown), default=0)
     if not (call.path or part):
-        session.looks[app.pid, app.started] = looked(app, made, shown)
+        session.views[app.pid, app.started] = remember_view(app, made, shown)
     if not shown:
         notes = [*notes, _NOTHING]
     more = any(len(shape.shown) < len(shape.children) for shape in shown)
@@ -149,34 +155,34 @@ def _within(session: UiSession, call: UiCall) -> dict[str, Any]:
         "tree": "\n".join(every),
         "depth": depth,
         "has_more_results": more or not seen.complete,
-        **found_facts(app, len(shown), seen, depth, notes),
+        **walk_facts(app, len(shown), seen, depth, notes),
     }
 
 
-def show(
+def open_items(
     session: UiSession,
     app: UiApp,
     seen: Walk,
-    made: list[Shape],
+    made: list[OutlineItem],
     room: int,
     seconds: float,
     *,
-    want: Want = Want.NOTHING,
+    want: Detail = Detail.NOTHING,
     add: Collection[Attribute] = (),
-) -> list[Shape]:
+) -> list[OutlineItem]:
     """Open shapes as far as the budget goes, read what they show, give ids; return them."""
 
-    def line(shape: Shape) -> str:
+    def line_with_id(shape: OutlineItem) -> str:
         # An id has four or five characters.
-        return "e0000 " + line_of_shape(app, shape, add)
+        return "e0000 " + item_line(app, shape, add)
 
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    details = want | Want.VALUE | Want.LABEL | Want.FRAME
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    details = want | Detail.VALUE | Detail.LABEL | Detail.FRAME
     read: dict[Handle, UiNode] = {}
     for _ in range(_ROUNDS):
-        fit(made, line, room)
-        shown = opened(made)
-        every = [shape.branch for shape in shown] + _row_texts(shown)
+        open_within_budget(made, line_with_id, room)
+        shown = shown_items(made)
+        every = [shape.branch for shape in shown] + _editable_row_texts(shown)
         asked = [branch for branch in every if branch.node.handle not in read]
         if not asked:
             break
@@ -187,41 +193,43 @@ def show(
                 branch.node = answer._replace(children=children, total=total)
             read[branch.node.handle] = branch.node
         for shape in made:
-            _place(shape, None)
-    fit(made, line, room)
-    shown = opened(made)
+            _drop_offscreen(shape, None)
+    open_within_budget(made, line_with_id, room)
+    shown = shown_items(made)
     branches = [shape.branch for shape in shown]
-    known = Want.IDENTIFIER in want | session.bridge.free
-    session.memory.keep_all(app, branches, known=known, row=row_reader(seen, read))
+    known = Detail.IDENTIFIER in want | session.bridge.free
+    session.memory.remember_branches(app, branches, known=known, row=row_lookup(seen, read))
     for branch in branches:
-        session.memory.keep_way(app, found_at(branch))
+        session.memory.remember_way(app, element_of_branch(branch))
     return shown
 
 
-def _want(session: UiSession, add: Collection[Attribute]) -> Want:
+def _wanted_details(session: UiSession, add: Collection[Attribute]) -> Detail:
     want = session.bridge.free
     for name in add:
-        want |= _WANTED.get(name, Want.NOTHING)
+        want |= _WANTED.get(name, Detail.NOTHING)
     return want
 
 
-def _walked(session: UiSession, call: UiCall, want: Want, depth: int) -> tuple[Walk, list[str]]:
+def _walk_target(
+    session: UiSession, call: UiCall, want: Detail, depth: int
+) -> tuple[Walk, list[str]]:
     """Walk an app or, where the call names one, what is below an element."""
     app = call.app
     if not call.path:
         limits = WalkLimits(call.seconds, depth)
         return walk_app(session, app, want, limits, whole=depth > _SHALLOW)
     end = time.monotonic() + call.seconds
-    top = branch_of(call.element(session))
-    session.memory.keep_all(app, [top], known=False)
+    top = branch_of(call.resolve_element(session))
+    session.memory.remember_branches(app, [top], known=False)
     limits = WalkLimits(max(end - time.monotonic(), 0.2), min(top.depth + depth, _DEEPEST))
-    reader = session.bridge.reader(app, whole=depth > _SHALLOW, timeout=limits.seconds)
-    return walk(reader, top, want, limits), []
+    reader = session.bridge.open_reader(app, whole=depth > _SHALLOW, timeout=limits.seconds)
+    return walk_tree(reader, top, want, limits), []
 
 
-def _only(made: Sequence[Shape], *, page: bool) -> list[Shape]:
+def _filter_page(made: Sequence[OutlineItem], *, page: bool) -> list[OutlineItem]:
     """Return the pages alone, or all but what is on them."""
-    found: list[Shape] = []
+    found: list[OutlineItem] = []
     waiting = list(made)
     while waiting:
         shape = waiting.pop(0)
@@ -235,7 +243,7 @@ def _only(made: Sequence[Shape], *, page: bool) -> list[Shape]:
     return found if page else list(made)
 
 
-def _row_texts(shown: Sequence[Shape]) -> list[Branch]:
+def _editable_row_texts(shown: Sequence[OutlineItem]) -> list[Branch]:
     """Return the texts in rows that may have values: rows are told apart by them."""
     return [
         below
@@ -246,7 +254,7 @@ def _row_texts(shown: Sequence[Shape]) -> list[Branch]:
     ]
 
 
-def _place(shape: Shape, holder: Frame | None) -> None:
+def _drop_offscreen(shape: OutlineItem, holder: Frame | None) -> None:
     """Close what is scrolled out of its window or scroller, leave out what is put beside it.
 
     Pages hide texts to the left of themselves. Of what no place is known, nothing is done; menus
@@ -256,11 +264,11 @@ def _place(shape: Shape, holder: Frame | None) -> None:
     if shape.node.role in _HOLDERS and frame is not None and frame.width > 0 and frame.height > 0:
         holder = frame
     for one in shape.shown:
-        _place(one, holder)
+        _drop_offscreen(one, holder)
     if shape.placed or not shape.opened:
         return
     shape.placed = True
-    where = [_away(one.node, holder) for one in shape.shown]
+    where = [_offscreen_direction(one.node, holder) for one in shape.shown]
     kept = [one for one, at in zip(shape.shown, where, strict=True) if at != "beside"]
     inside = [not at for at in where if at != "beside"]
     shape.children[shape.first : shape.first + shape.opened] = kept
@@ -274,7 +282,7 @@ def _place(shape: Shape, holder: Frame | None) -> None:
     shape.first += begin
 
 
-def _away(node: UiNode, holder: Frame | None) -> str:
+def _offscreen_direction(node: UiNode, holder: Frame | None) -> str:
     """Say where an element is that lies outside what holds it; empty if inside or unknown."""
     frame = node.frame
     if holder is None or frame is None or not (frame.width > 0 < frame.height):
@@ -289,36 +297,36 @@ def _away(node: UiNode, holder: Frame | None) -> str:
     return "scrolled" if below or frame.x >= holder.x + holder.width else ""
 
 
-def _said(shape: Shape) -> str:
+def _all_text(shape: OutlineItem) -> str:
     """Return all that an element and what is in it say."""
-    return " ".join([one_text(shape), *map(_said, shape.children)])
+    return " ".join([text_of_item(shape), *map(_all_text, shape.children)])
 
 
-def _text_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[str, Any]:
+def _read_text_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[str, Any]:
     """Return a text from a character on."""
     top, offset = branch_of(found), call.arguments.get("offset", 0)
-    session.memory.keep_all(call.app, [top], known=False)
-    head, note = line_of(call.app, top, found.node.role, ()), ""
+    session.memory.remember_branches(call.app, [top], known=False)
+    head, note = element_line(call.app, top, found.node.role, ()), ""
     text, total, end = "", 0, 0
     if not holds_secret(found.node) and not hides_values(call.app.id, found.node.role):
-        most = budget(call.arguments.get("max_tokens", TOKENS)) // _TEXT_BYTES
-        text, total = session.bridge.text(found.node.handle, offset, most, call.seconds)
+        most = byte_budget(call.arguments.get("max_tokens", TOKENS)) // _TEXT_BYTES
+        text, total = session.bridge.read_text(found.node.handle, offset, most, call.seconds)
         # Blanks at the end are not told.
         end = min(offset + most, total)
         note = f"characters {offset} to {end} of {total}"
     tree = f"{head}\n{quoted_text(text)}" if note else head
     more = end < total
-    return _told(call.app, Walk(top), tree, 1, [note] if note else [], more=more)
+    return _part_answer(call.app, Walk(top), tree, 1, [note] if note else [], more=more)
 
 
-def _rows_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[str, Any]:
+def _read_rows_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[str, Any]:
     """Return a long list from a row on, or its rows with a text."""
     app, arguments = call.app, call.arguments
     end = time.monotonic() + call.seconds
     top = branch_of(found)
-    session.memory.keep_all(app, [top], known=False)
+    session.memory.remember_branches(app, [top], known=False)
     offset: int = arguments.get("offset", 0)
-    room = budget(arguments.get("max_tokens", TOKENS))
+    room = byte_budget(arguments.get("max_tokens", TOKENS))
     wanted = str(arguments.get("text", "")).casefold()
     kept: list[Branch] = []
     every: list[str] = []
@@ -327,21 +335,21 @@ def _rows_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[st
     while start < total and room > 0:
         left = end - time.monotonic()
         if left <= 0:
-            seen.end(found.path, f"the time ran out at row {start}")
+            seen.note_end(found.path, f"the time ran out at row {start}")
             break
-        handles, total = session.bridge.children(found.node.handle, start, _PAGE, left)
+        handles, total = session.bridge.read_children(found.node.handle, start, _PAGE, left)
         if not handles:
             break
-        page = _page(session, app, top, handles, start, max(end - time.monotonic(), 0.2))
+        page = _read_rows(session, app, top, handles, start, max(end - time.monotonic(), 0.2))
         for branch in page:
             start += 1
-            shape = next(iter(shapes([branch])), Shape(branch))
-            if wanted and wanted not in _said(shape).casefold():
+            shape = next(iter(outline_items([branch])), OutlineItem(branch))
+            if wanted and wanted not in _all_text(shape).casefold():
                 continue
-            session.memory.keep_all(app, [branch], known=False)
-            session.memory.keep_way(app, found_at(branch))
-            line = f" {start - 1}: {line_of_shape(app, shape, ())}"
-            room -= cost(line)
+            session.memory.remember_branches(app, [branch], known=False)
+            session.memory.remember_way(app, element_of_branch(branch))
+            line = f" {start - 1}: {item_line(app, shape, ())}"
+            room -= line_bytes(line)
             if room <= 0:
                 start -= 1
                 break
@@ -349,12 +357,12 @@ def _rows_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[st
             every.append(line)
     why = f"{len(kept)} of {total}" + (f", looked through to {start}" if wanted else "")
     if start < total:
-        seen.cut(found.path, f"{why}; go on with offset {start}", planned=True)
-    tree = "\n".join([line_of(app, top, found.node.role, ()), *every])
-    return _told(app, seen, tree, len(kept), [why], more=start < total)
+        seen.note_cut(found.path, f"{why}; go on with offset {start}", planned=True)
+    tree = "\n".join([element_line(app, top, found.node.role, ()), *every])
+    return _part_answer(app, seen, tree, len(kept), [why], more=start < total)
 
 
-def _page(
+def _read_rows(
     session: UiSession,
     app: UiApp,
     top: Branch,
@@ -363,11 +371,11 @@ def _page(
     seconds: float,
 ) -> list[Branch]:
     """Return children of a list with what is in them; each is at its number."""
-    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     above = Branch(top.node, top.depth, top.parent)
     above.__dict__["path"] = top.path
     above.node = top.node._replace(children=tuple(handles), total=len(handles))
-    below = walk(reader, above, session.bridge.free, WalkLimits(seconds, top.depth + 3))
+    below = walk_tree(reader, above, session.bridge.free, WalkLimits(seconds, top.depth + 3))
     for place, branch in enumerate(above.children, start):
         branch.__dict__["path"] = f"{top.path}/{branch.node.role}[{place}]"
         branch.parent = top
@@ -376,8 +384,8 @@ def _page(
     return above.children
 
 
-def _told(
+def _part_answer(
     app: UiApp, seen: Walk, tree: str, count: int, notes: Sequence[str], *, more: bool
 ) -> dict[str, Any]:
-    facts = found_facts(app, count, seen, 0, notes)
+    facts = walk_facts(app, count, seen, 0, notes)
     return {"tree": tree, "depth": seen.root.depth, "has_more_results": more, **facts}

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from iac_accessibility.apps import UiSession
 from iac_accessibility.calls import UiCall
-from iac_accessibility.changes import ElementChange, check_action, check_enabled, element_words
+from iac_accessibility.changes import ElementChange, check_action, check_enabled, describe_element
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.identity import ElementFound
 from iac_accessibility.levels import holds_secret
-from iac_accessibility.model import Settable, UiApp, UiNode
+from iac_accessibility.model import AcceptedValue, UiApp, UiNode
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name
-from iac_accessibility.texts import TextGiven, put_number, put_text
-from iac_accessibility.toolset import changes
+from iac_accessibility.texts import TextEntry, put_number, put_text
+from iac_accessibility.toolset import change_tool
 from iac_base.errors import quoted
 from iac_base.text import escaped
 
@@ -22,38 +22,38 @@ _TRUE: Final = frozenset(("true", "yes", "on", "1", "checked"))
 _FALSE: Final = frozenset(("false", "no", "off", "0", "unchecked"))
 
 
-@changes
+@change_tool
 def perform_action(session: UiSession, call: UiCall) -> ElementChange:
     """Perform one of the element's own actions.
 
     Raises:
         UiError: The path leads nowhere or elsewhere, or the element has no such action.
     """
-    found = call.element(session)
+    found = call.resolve_element(session)
     action = action_name(call.arguments["action"])
     check_action(found.node, action, call.arguments["action"])
     return ElementChange(
         found,
-        f"{action} {element_words(found, call.app)}",
-        lambda node, seconds: session.bridge.perform(node.handle, action, seconds),
+        f"{action} {describe_element(found, call.app)}",
+        lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
         action=action,
         words=(action,),
         more={"action": action},
     )
 
 
-@changes
+@change_tool
 def set_value(session: UiSession, call: UiCall) -> ElementChange:
     """Set a value, by pressing what is switched, and by paste or keys where nothing else does.
 
     Raises:
         UiError: The path leads nowhere or elsewhere, the element takes no value, or not this one.
     """
-    found = call.element(session)
-    return setting(session, call.app, found, call.arguments["value"], call.seconds)
+    found = call.resolve_element(session)
+    return value_change(session, call.app, found, call.arguments["value"], call.seconds)
 
 
-def setting(
+def value_change(
     session: UiSession, app: UiApp, found: ElementFound, given: str | float | bool, seconds: float
 ) -> ElementChange:
     """Return the change that sets the value of an element.
@@ -64,69 +64,71 @@ def setting(
     bridge = session.bridge
     node = found.node
     check_enabled(node)
-    takes = bridge.settable(node.handle, seconds)
+    takes = bridge.accepted_value(node.handle, seconds)
     switch = next((name for name in _SWITCHES if name in node.actions), "")
     switched = bool(switch) and node.role in BOOLEAN_ROLES
     typed = not switched and takes.kind is None
     if typed and not node.states >= {"editable", "focusable"}:
         raise UiError(
             "NOT_SUPPORTED",
-            f"The value of {element_words(found, app)} cannot be set.",
+            f"The value of {describe_element(found, app)} cannot be set.",
             f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN,
             reason="not_settable",
         )
-    value = coerce(given, node, takes)
+    value = coerce_value(given, node, takes)
 
-    def act(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
+    def write_value(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         if not switched and isinstance(value, str):
-            return put_text(session, TextGiven(app, found.now(now), value, whole=True), seconds)
+            return put_text(session, TextEntry(app, found.now(now), value, whole=True), seconds)
         if not switched and isinstance(value, float):
             return put_number(session, app, found, value, seconds)
         if not switched:
             bridge.set_value(now.handle, value, seconds)
         elif bool(now.value) is not value:
-            bridge.perform(now.handle, switch, seconds)
+            bridge.perform_action(now.handle, switch, seconds)
         return None
 
     return ElementChange(
         found,
-        f"set {element_words(found, app)} to {_shown(value, node, 200)}",
-        act,
+        f"set {describe_element(found, app)} to {_shown(value, node, 200)}",
+        write_value,
         "action" if switched else "value",
         switch if switched else "",
         value,
     )
 
 
-def coerce(value: str | float | bool, node: UiNode, takes: Settable) -> str | float | bool:
+def coerce_value(
+    value: str | float | bool, node: UiNode, takes: AcceptedValue
+) -> str | float | bool:
     """Return `value` as the element takes it: texts of numbers as numbers, 1 as true.
 
     Raises:
         UiError: It does not fit; the message says what would.
     """
     if node.role in BOOLEAN_ROLES or takes.kind == "boolean":
-        return _boolean(value, node)
+        return _coerce_boolean(value, node)
     if takes.kind == "number":
-        return _number(value, node, takes)
+        return _coerce_number(value, node, takes)
     if isinstance(value, bool):
-        raise _unfit(node, f"takes a text, not {_shown(value, node)}")
+        raise _unfit_error(node, f"takes a text, not {_shown(value, node)}")
     text = value if isinstance(value, str) else f"{value:.15g}"
     if takes.choices and text not in takes.choices:
         choices = f"It takes: {', '.join(map(quoted, takes.choices[:10]))}."
-        raise _unfit(node, f"does not take {_shown(text, node)}", choices)
+        raise _unfit_error(node, f"does not take {_shown(text, node)}", choices)
     return text
 
 
-def _boolean(value: str | float | bool, node: UiNode) -> bool:
+def _coerce_boolean(value: str | float | bool, node: UiNode) -> bool:
     if isinstance(value, bool):
         return value
     word = value.strip().lower() if isinstance(value, str) else f"{value:g}"
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
-    raise _unfit(node, f"takes true or false, not {_shown(value, node)}")
+    raise _unfit_error(node, f"takes true or false, not {_shown(value, node)}")
 
 
-def _number(value: str | float | bool, node: UiNode, takes: Settable) -> float:
+def _coerce_number(value: str | float | bool, node: UiNode, takes: AcceptedValue) -> float:
     limits = ""
     if takes.minimum is not None and takes.maximum is not None and takes.minimum < takes.maximum:
         limits = f" from {takes.minimum:g} to {takes.maximum:g}"
@@ -135,13 +137,13 @@ def _number(value: str | float | bool, node: UiNode, takes: Settable) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise _unfit(node, f"takes a number{limits}, not {_shown(value, node)}")
+        raise _unfit_error(node, f"takes a number{limits}, not {_shown(value, node)}")
     if limits and not (takes.minimum or 0.0) <= number <= (takes.maximum or 0.0):
-        raise _unfit(node, f"takes a number{limits}, not {_shown(number, node)}")
+        raise _unfit_error(node, f"takes a number{limits}, not {_shown(number, node)}")
     return number
 
 
-def _unfit(node: UiNode, what: str, guidance: str = "Give a value of this kind.") -> UiError:
+def _unfit_error(node: UiNode, what: str, guidance: str = "Give a value of this kind.") -> UiError:
     name = f" {quoted(node.title, 60)}" if node.title else ""
     message = f"The {node.role.replace('_', ' ')}{name} {what}."
     return UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")

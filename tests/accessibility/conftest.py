@@ -9,7 +9,7 @@ import pytest
 import ui_stack as stack
 from ui_user import User
 
-from iac_accessibility.model import UiApp, Want
+from iac_accessibility.model import Detail, UiApp
 from iac_accessibility.toolset import UiToolset
 
 
@@ -72,7 +72,7 @@ def start(desk: stack.Desktop, bridge: Any, toolset: UiToolset, tmp_path: Path) 
         assert isinstance(app, UiApp)
         if kind == "gtk" and not arguments:
             # The window is active a moment before its first field has the keyboard.
-            stack.wait_until(lambda: bridge.focused(app, 1.0), "the focus")
+            stack.wait_until(lambda: bridge.focused_element(app, 1.0), "the focus")
         return User(toolset, app, tmp_path, process)
 
     yield launch
@@ -82,12 +82,12 @@ def start(desk: stack.Desktop, bridge: Any, toolset: UiToolset, tmp_path: Path) 
 
 def shown(bridge: Any, pid: int) -> UiApp | None:
     """Return the app of a process once it has a window with something in it, active at last."""
-    app = next((one for one in bridge.apps(2.0) if one.pid == pid), None)
+    app = next((one for one in bridge.running_apps(2.0) if one.pid == pid), None)
     if app is None:
         return None
-    reader = bridge.reader(app, whole=False, timeout=1.0)
-    root = reader.read([app.key], Want.CHILDREN, 1.0)[0]
-    windows = reader.read(getattr(root, "children", ()), Want.CHILDREN, 1.0)
+    reader = bridge.open_reader(app, whole=False, timeout=1.0)
+    root = reader.read([app.key], Detail.CHILDREN, 1.0)[0]
+    windows = reader.read(getattr(root, "children", ()), Detail.CHILDREN, 1.0)
     ready = [one for one in windows if getattr(one, "children", ())]
     active = any("active" in one.states for one in ready)
     return app if ready and (active or pid < 0) else None
@@ -95,10 +95,12 @@ def shown(bridge: Any, pid: int) -> UiApp | None:
 
 def found(bridge: Any, process: subprocess.Popen[bytes]) -> str:
     """Return what there is instead of a window to work in."""
-    app = next((one for one in bridge.apps(2.0) if one.pid == process.pid), None)
+    app = next((one for one in bridge.running_apps(2.0) if one.pid == process.pid), None)
     if app is None:
         return f"not on the bus, ended: {process.poll()}"
-    return str(bridge.reader(app, whole=False, timeout=1.0).read([app.key], Want.CHILDREN, 1.0))
+    return str(
+        bridge.open_reader(app, whole=False, timeout=1.0).read([app.key], Detail.CHILDREN, 1.0)
+    )
 
 
 @pytest.fixture

@@ -46,15 +46,15 @@ def test_a_session_without_a_bus_is_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_desktop_has_one(monkeypatch: pytest.MonkeyPatch, desk: stack.Desktop) -> None:
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", desk.env["DBUS_SESSION_BUS_ADDRESS"])
     bridge = backend.open_bridge()
-    assert bridge.apps(2.0) == []
+    assert bridge.running_apps(2.0) == []
     bridge.close()
 
 
 @pytest.mark.process
 def test_a_desktop_starts_no_service_of_the_machine(desk: stack.Desktop) -> None:
-    from iac_accessibility.atspi.wire import BusCall, Pool
+    from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 
-    bus = Pool(desk.env["DBUS_SESSION_BUS_ADDRESS"])
+    bus = ConnectionPool(desk.env["DBUS_SESSION_BUS_ADDRESS"])
     own = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
     startable = bus.call(BusCall(*own, "ListActivatableNames"), 2.0)[0]
     bus.close()

@@ -21,7 +21,7 @@ def browser(desk: stack.Desktop, bridge: Any, toolset: UiToolset, tmp_path: Any)
     process = stack.chromium(desk, tmp_path)
 
     def titled() -> Any:
-        app = next((one for one in bridge.apps(2.0) if "hrom" in one.name), None)
+        app = next((one for one in bridge.running_apps(2.0) if "hrom" in one.name), None)
         if app is None:
             return None
         user = User(toolset, app, tmp_path, process)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ui_calls import answered
 from ui_memory import APP, LIVE, Memory, node, tree
 
-from iac_accessibility.model import Denied, Gone, Handle, UiNode, Want
+from iac_accessibility.model import AccessDenied, Detail, ElementGone, Handle, UiNode
 from iac_accessibility.toolset import UiToolset
-from iac_accessibility.traverse import WalkLimits, walk
+from iac_accessibility.traverse import WalkLimits, walk_tree
 from iac_base.errors import ToolError
 
 
@@ -132,7 +132,7 @@ def test_a_value_called_a_secret_is_one() -> None:
 
 def test_no_permission_is_one_error_that_names_pane_and_process() -> None:
     def denied(handle: Handle) -> UiNode:
-        raise Denied("not trusted")
+        raise AccessDenied("not trusted")
 
     with pytest.raises(ToolError) as caught:
         tool(Memory(denied), "get_ui_tree")
@@ -194,12 +194,12 @@ def test_any_graph_ends_within_its_bounds(data: st.DataObject) -> None:
 
     def grow(handle: Handle) -> UiNode:
         if handle == "ghost":
-            raise Gone("ghost")
+            raise ElementGone("ghost")
         return node(str(handle), "group", "", *links[str(handle)])
 
     bridge = Memory(grow)
     limits = WalkLimits(5, data.draw(st.integers(1, 50)), nodes=data.draw(st.integers(1, 40)))
-    seen = walk(bridge, bridge.one("app", 1), Want.NOTHING, limits)
+    seen = walk_tree(bridge, bridge.one("app", 1), Detail.NOTHING, limits)
     handles = [branch.node.handle for branch in seen.order]
     assert len(handles) <= limits.nodes + 6
     paths = [branch.path for branch in seen.order]

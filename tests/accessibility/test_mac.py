@@ -293,7 +293,7 @@ def test_the_reasons_are_the_same_over_the_macs_bridge(
 @pytest.mark.process
 def test_what_lies_at_a_point_is_asked_of_the_whole_system(user: User) -> None:
     button = user("find_element", title="Press", role="button")["elements"][0]
-    known = user.toolset.session.memory.by_id(button["id"])
+    known = user.toolset.session.memory.lookup_id(button["id"])
     assert known is not None
     x, y = (button["position"][key] + 9 for key in ("x", "y"))
     assert user.toolset.session.bridge.element_at(None, x, y, 1.0) == known.fingerprint.handle
@@ -314,10 +314,10 @@ def test_keys_are_typed_in_pieces_into_a_focused_field(mac: ui_mac.Mac, user: Us
     from iac_accessibility.macos.bridge import MacBridge
 
     text = "a text of more than twenty letters"
-    hands = MacBridge().hands
+    hands = MacBridge().input_devices
     path = user.path(title="Name", role="text_field")
     user("press_keys", element=path, keys=["cmd+a", "Delete"])
-    hands.write(text, lambda: None)
+    hands.type_text(text, lambda: None)
     assert "".join(mac.typed) == text
     assert len(mac.typed) == 2
     stack.wait_until(lambda: user("find_element", value=text)["result_count"], "the text")

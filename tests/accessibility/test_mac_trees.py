@@ -235,8 +235,8 @@ def test_a_long_text_is_read_by_its_range_and_rows_from_a_number_on(play: Any) -
     from iac_accessibility.macos.bridge import MacBridge
 
     bridge = MacBridge()
-    assert bridge.text(Element(0, long), 10_000, 10, 1.0) == ("0200002001", 20_000)
-    found, total = bridge.children(Element(0, table), 1_200, 3, 1.0)
+    assert bridge.read_text(Element(0, long), 10_000, 10, 1.0) == ("0200002001", 20_000)
+    found, total = bridge.read_children(Element(0, table), 1_200, 3, 1.0)
     assert [one.handle for one in found] == rows[1_200:1_203]
     assert total == 1_500
 

@@ -9,10 +9,10 @@ from ui_calls import perform, prepare
 from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.apps import find_app
-from iac_accessibility.changes import same
-from iac_accessibility.keys import parse_stroke, stroke_does
-from iac_accessibility.levels import ChangeFacts, danger_word, level_of
-from iac_accessibility.model import Settable, UiApp, UiNode
+from iac_accessibility.changes import is_same_value
+from iac_accessibility.keys import parse_stroke, stroke_effect
+from iac_accessibility.levels import ChangeFacts, assess_level, danger_word
+from iac_accessibility.model import AcceptedValue, UiApp, UiNode
 from iac_accessibility.paths import (
     PathError,
     PathStep,
@@ -24,7 +24,7 @@ from iac_accessibility.paths import (
 from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset
 from iac_accessibility.traverse import steps_of
-from iac_accessibility.writes import coerce
+from iac_accessibility.writes import coerce_value
 from iac_base.errors import ToolError
 from iac_runtime.tools.shape import entry as listing_entry
 
@@ -123,7 +123,7 @@ DIALOG = node("d", "dialog", "Question")
     ],
 )  # fmt: skip
 def test_levels(facts: ChangeFacts, level: str) -> None:
-    verdict = level_of(facts)
+    verdict = assess_level(facts)
     assert verdict.level == level
     assert bool(verdict.reasons) == (level == "DANGEROUS")
 
@@ -185,17 +185,17 @@ def test_parts_of_words_do_not_count(text: str) -> None:
 @given(st.one_of(st.text(), st.booleans(), st.floats(), st.integers()))
 def test_any_value_is_taken_or_refused(value: str | float | bool) -> None:
     for role, takes in (
-        ("slider", Settable("number", 0, 10)),
-        ("check_box", Settable("boolean")),
-        ("text_field", Settable("text")),
-        ("pop_up_button", Settable("text", choices=("a", "b"))),
+        ("slider", AcceptedValue("number", 0, 10)),
+        ("check_box", AcceptedValue("boolean")),
+        ("text_field", AcceptedValue("text")),
+        ("pop_up_button", AcceptedValue("text", choices=("a", "b"))),
     ):
         try:
-            taken = coerce(value, node("n", role), takes)
+            taken = coerce_value(value, node("n", role), takes)
         except ToolError as error:
             assert error.message
         else:
-            assert same(taken, taken)
+            assert is_same_value(taken, taken)
 
 
 FRONT = UiApp(1, "Notes", "com.apple.Notes", 1.0)
@@ -270,7 +270,7 @@ def test_a_plan_names_what_a_gate_judges() -> None:
 
 def test_where_there_are_no_keys_what_cannot_be_set_is_refused_in_one_line() -> None:
     bridge = Memory(tree(ROWS))
-    bridge.takes = Settable(None)
+    bridge.takes = AcceptedValue(None)
     toolset = UiToolset(bridge)
     field = {"app": 100, "element": "window[0]/text_field[0]"}
     for tool, more in (("set_value", {"value": "new"}), ("type_text", {"text": "new"})):
@@ -309,7 +309,7 @@ def test_what_is_no_combination_is_refused(text: str) -> None:
 
 def test_combinations_count_by_what_they_do() -> None:
     def does(text: str, in_text: bool = False) -> str:
-        return stroke_does(parse_stroke(text), in_text=in_text)
+        return stroke_effect(parse_stroke(text), in_text=in_text)
 
     assert does("cmd+q") == does("alt+F4") == "ends a session or loses work"
     assert does("cmd+backspace") == does("Delete") == "destroys"

@@ -10,11 +10,11 @@ from ui_memory import APP, Memory, node, tree
 from ui_user import User
 
 from iac_accessibility import locate
-from iac_accessibility.atspi.apps import identity, started
+from iac_accessibility.atspi.apps import process_start_time, program_identity
 from iac_accessibility.identity import ElementFound, PathMemory
 from iac_accessibility.model import Handle, UiApp, UiNode
 from iac_accessibility.toolset import UiToolset
-from iac_accessibility.traverse import WalkLimits, walk
+from iac_accessibility.traverse import WalkLimits, walk_tree
 from iac_base.errors import ToolError
 from iac_runtime.gate.plans import Plan
 
@@ -25,7 +25,7 @@ def unfollowed(monkeypatch: pytest.MonkeyPatch) -> None:
     def resolve(*_: object, **__: object) -> None:
         raise AssertionError("the path was followed")
 
-    monkeypatch.setattr(locate, "resolve", resolve)
+    monkeypatch.setattr(locate, "follow_path", resolve)
 
 
 @pytest.mark.process
@@ -67,16 +67,16 @@ def test_a_process_that_became_another_program_is_another_app(bridge: Any) -> No
         ["sh", "-c", "read line; exec sleep 60"], stdin=subprocess.PIPE
     ) as process:
         try:
-            began = started(process.pid)
+            began = process_start_time(process.pid)
             assert began is not None
-            app = UiApp(process.pid, "x", identity(process.pid), began)
-            assert bridge.alive(app)
+            app = UiApp(process.pid, "x", program_identity(process.pid), began)
+            assert bridge.is_alive(app)
             assert process.stdin is not None
             process.stdin.write(b"go\n")
             process.stdin.flush()
-            stack.wait_until(lambda: identity(process.pid) != app.id, "the other program")
-            assert started(process.pid) == began
-            assert not bridge.alive(app)
+            stack.wait_until(lambda: program_identity(process.pid) != app.id, "the other program")
+            assert process_start_time(process.pid) == began
+            assert not bridge.is_alive(app)
         finally:
             process.kill()
 
@@ -90,9 +90,9 @@ class Counting(Memory):
         self.listed = 0
         self.reads: list[Handle] = []
 
-    def apps(self, timeout: float) -> list[UiApp]:
+    def running_apps(self, timeout: float) -> list[UiApp]:
         self.listed += 1
-        return super().apps(timeout)
+        return super().running_apps(timeout)
 
     def one(self, handle: Handle, timeout: float) -> UiNode:
         self.reads.append(handle)
@@ -234,17 +234,19 @@ def test_what_is_remembered_is_bounded_and_the_oldest_go() -> None:
     memory = PathMemory(limit=3)
     found = ElementFound(node("app", "application"), (node("w", "window"),), "window[0]")
     for name in "abcdbe":
-        memory.keep(APP, found._replace(path=name))
-    assert [name for name in "abcde" if memory.fingerprint(APP, name)] == ["b", "d", "e"]
+        memory.remember_element(APP, found._replace(path=name))
+    assert [name for name in "abcde" if memory.known_fingerprint(APP, name)] == ["b", "d", "e"]
     for number in range(1_001):
-        memory.keep_way(APP, found._replace(path=str(number)))
-    assert memory.found(APP, "0") is None
-    assert memory.found(APP, "1000") == found._replace(path="1000")
+        memory.remember_way(APP, found._replace(path=str(number)))
+    assert memory.last_element(APP, "0") is None
+    assert memory.last_element(APP, "1000") == found._replace(path="1000")
     walks = [APP._replace(pid=pid) for pid in range(5)]
     bridge = Memory(tree(rows()))
     for app in walks:
-        memory.keep_walk(app, walk(bridge, bridge.grow("app"), bridge.free, WalkLimits(1.0, 9)))
+        memory.remember_walk(
+            app, walk_tree(bridge, bridge.grow("app"), bridge.free, WalkLimits(1.0, 9))
+        )
     path = "window[@title='Doc']/group[@title='Bob']"
-    kept = [memory.found(app, path) for app in walks]
+    kept = [memory.last_element(app, path) for app in walks]
     assert kept[0] is None
     assert [one.node.handle for one in kept[1:] if one] == ["q"] * 4

@@ -34,9 +34,9 @@ def label(user: User) -> str:
 
 def cover(user: User, place: dict[str, Any]) -> None:
     """Put the window that stays above over a place."""
-    screen = user.toolset.session.bridge.hands
-    stack.wait_until(lambda: "Above" in [one.title for one in screen.windows()], "the window")
-    above = next(one for one in screen.windows() if one.title == "Above")
+    screen = user.toolset.session.bridge.input_devices
+    stack.wait_until(lambda: "Above" in [one.title for one in screen.list_windows()], "the window")
+    above = next(one for one in screen.list_windows() if one.title == "Above")
     at, size = place["position"], place["size"]
     wanted = Frame(at["x"], at["y"], size["width"], size["height"])
     screen.place_window(above.number, wanted)
@@ -62,19 +62,19 @@ def test_what_comes_above_the_element_when_the_pointer_is_there_is_not_pressed(
 ) -> None:
     press = element(layered, "Press")
     plan = prepare(layered.toolset, "click", {"element": press["id"], "count": 2})
-    screen = layered.toolset.session.bridge.hands
-    point = screen.point
+    screen = layered.toolset.session.bridge.input_devices
+    point = screen.move_pointer
 
     def covers(x: float, y: float) -> None:
         point(x, y)
         cover(layered, press)
 
-    screen.point = covers
+    screen.move_pointer = covers
     try:
         with pytest.raises(ToolError, match="covered by another window"):
             perform(plan)
     finally:
-        del screen.point
+        del screen.move_pointer
     assert label(layered) == "count 0"
 
 
@@ -91,20 +91,20 @@ def test_nothing_is_dropped_on_what_came_above(layered: User) -> None:
     name = element(layered, "Name")
     arguments = {"element": element(layered, "Grab")["id"], "to": name["id"]}
     plan = prepare(layered.toolset, "drag", arguments)
-    screen = layered.toolset.session.bridge.hands
-    button = screen.button
+    screen = layered.toolset.session.bridge.input_devices
+    button = screen.set_button
 
     def covers(which: str, *, down: bool) -> None:
         button(which, down=down)
         if down:
             cover(layered, name)
 
-    screen.button = covers
+    screen.set_button = covers
     try:
         with pytest.raises(ToolError, match="covered by another window"):
             perform(plan)
     finally:
-        del screen.button
+        del screen.set_button
     # The window above takes what is dropped on it.
     assert label(layered) == "count 0"
     assert element(layered, "Name")["value"] == "first"
@@ -125,7 +125,7 @@ def test_a_page_that_lies_above_its_own_button_gets_no_click(
     process = stack.chromium(desk, tmp_path / "profile", page.as_uri())
 
     def titled() -> User | None:
-        app = next((one for one in bridge.apps(2.0) if "hrom" in one.name), None)
+        app = next((one for one in bridge.running_apps(2.0) if "hrom" in one.name), None)
         user = app and User(toolset, app, tmp_path, process)
         rows = user("list_windows")["windows"] if user else []
         return user if any("Layers" in row["title"] for row in rows) else None

@@ -7,7 +7,7 @@ from ui_memory import node
 from ui_user import User
 
 from iac_accessibility.levels import return_does
-from iac_accessibility.model import ActionFailed, Settable
+from iac_accessibility.model import AcceptedValue, ActionFailed
 
 pytestmark = pytest.mark.process
 
@@ -55,8 +55,8 @@ def test_a_line_break_is_not_typed_where_it_would_confirm(
     def refuse(_text: str) -> None:
         raise ActionFailed("not here")
 
-    monkeypatch.setattr(bridge, "settable", lambda _handle, _timeout: Settable(None))
-    monkeypatch.setattr(bridge.hands, "paste", refuse)
+    monkeypatch.setattr(bridge, "accepted_value", lambda _handle, _timeout: AcceptedValue(None))
+    monkeypatch.setattr(bridge.input_devices, "paste_text", refuse)
     field = runner.path(title="Command")
     facts = runner.fails("type_text", element=field, text="true\n")
     assert facts["reason"] == "not_exact"

@@ -6,7 +6,7 @@ import pytest
 from ui_calls import prepare
 from ui_memory import Memory, node, tree
 
-from iac_accessibility.model import Settable, UiApp
+from iac_accessibility.model import AcceptedValue, UiApp
 from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_runtime.execution.executor import Executor
@@ -46,7 +46,7 @@ APPS = (
 @pytest.fixture
 def toolset() -> UiToolset:
     bridge = Memory(tree(ROWS), apps=APPS)
-    bridge.takes = Settable("text")
+    bridge.takes = AcceptedValue("text")
     return UiToolset(bridge)
 
 

@@ -8,7 +8,7 @@ import ui_stack as stack
 from ui_calls import perform, prepare
 from ui_user import User
 
-from iac_accessibility.model import ActionFailed, Settable
+from iac_accessibility.model import AcceptedValue, ActionFailed
 from iac_base.errors import ToolError
 
 pytestmark = pytest.mark.process
@@ -50,7 +50,7 @@ def keyed(start: Any, monkeypatch: pytest.MonkeyPatch) -> User:
     """An app whose fields can be set by paste and by keys only, as those of a browser."""
     user: User = start("gtk")
     bridge = user.toolset.session.bridge
-    monkeypatch.setattr(bridge, "settable", lambda _handle, _timeout: Settable(None))
+    monkeypatch.setattr(bridge, "accepted_value", lambda _handle, _timeout: AcceptedValue(None))
     return user
 
 
@@ -58,8 +58,8 @@ def refuse_paste(user: User, monkeypatch: pytest.MonkeyPatch) -> Any:
     def refuse(_text: str) -> None:
         raise ActionFailed("not here")
 
-    hands = user.toolset.session.bridge.hands
-    monkeypatch.setattr(hands, "paste", refuse)
+    hands = user.toolset.session.bridge.input_devices
+    monkeypatch.setattr(hands, "paste_text", refuse)
     return hands
 
 
@@ -92,8 +92,8 @@ def test_keys_end_where_another_program_takes_the_keyboard(keyed: User, prompt: 
     plan = prepare(
         keyed.toolset, "press_keys", {"app": keyed.app.pid, "element": field, "keys": ["a"] * 9}
     )
-    screen = keyed.toolset.session.bridge.hands
-    stroke, given = screen.stroke, []
+    screen = keyed.toolset.session.bridge.input_devices
+    stroke, given = screen.press_stroke, []
 
     def grabs(one: Any) -> None:
         stroke(one)
@@ -101,12 +101,12 @@ def test_keys_end_where_another_program_takes_the_keyboard(keyed: User, prompt: 
         if len(given) == 3:
             prompt.grab()
 
-    screen.stroke = grabs
+    screen.press_stroke = grabs
     try:
         with pytest.raises(ToolError, match="a, a, a was given; then nothing more was typed: anot"):
             perform(plan)
     finally:
-        del screen.stroke
+        del screen.press_stroke
     assert prompt.keys() == 0
 
 
@@ -159,9 +159,9 @@ def test_asking_for_a_grab_is_noticed_by_nobody(start: Any, desk: stack.Desktop)
     from Xlib import X, display
 
     seen = display.Display(desk.env["DISPLAY"])
-    hands = user.toolset.session.bridge.hands
+    hands = user.toolset.session.bridge.input_devices
     stack.wait_until(lambda: hands.is_front(user.app.pid), "the window in front")
-    window = seen.create_resource_object("window", hands.front().number)
+    window = seen.create_resource_object("window", hands.front_window().number)
     window.change_attributes(event_mask=X.FocusChangeMask)
     seen.sync()
     for _ in range(20):

@@ -12,7 +12,7 @@ import ui_stack as stack
 from ui_calls import perform, prepare
 from ui_user import User
 
-from iac_accessibility.model import ActionFailed, Settable
+from iac_accessibility.model import AcceptedValue, ActionFailed
 from iac_base.errors import ToolError
 
 pytestmark = pytest.mark.process
@@ -52,13 +52,13 @@ def test_a_text_of_all_languages_is_exact_by_every_road(
     bridge = hands.toolset.session.bridge
     screen = ["setxkbmap", "-display", desk.env["DISPLAY"]]
     if road != "value":
-        monkeypatch.setattr(bridge, "settable", lambda _handle, _timeout: Settable(None))
+        monkeypatch.setattr(bridge, "accepted_value", lambda _handle, _timeout: AcceptedValue(None))
     if road == "keys":
 
         def refuse(_text: str) -> None:
             raise ActionFailed("not here")
 
-        monkeypatch.setattr(bridge.hands, "paste", refuse)
+        monkeypatch.setattr(bridge.input_devices, "paste_text", refuse)
     subprocess.run([*screen, layout], check=True)
     try:
         for title, text in (("Name", LINE), ("Notes", f"{LINE}\nzwei 山\n")):
@@ -75,11 +75,11 @@ def test_a_text_is_put_behind_what_is_there(hands: User) -> None:
 
 
 def test_the_clipboard_holds_after_a_paste_what_it_held(hands: User) -> None:
-    screen = hands.toolset.session.bridge.hands
+    screen = hands.toolset.session.bridge.input_devices
     field, notes = at(hands, "Name"), at(hands, "Notes")
     hands("press_keys", element=field, keys=["ctrl+a", "ctrl+c"])
     hands("press_keys", element=notes, keys=["End"])
-    screen.paste("lent ")
+    screen.paste_text("lent ")
     hands("press_keys", element=notes, keys=["ctrl+v"])
     stack.wait_until(
         lambda: hands("find_element", value="lent first")["result_count"], "both texts"
@@ -99,25 +99,25 @@ def test_keys_end_where_another_window_takes_the_keyboard(hands: User, start: An
         "press_keys",
         {"app": hands.app.pid, "element": at(hands, "Name"), "keys": ["a"] * 40},
     )
-    screen = hands.toolset.session.bridge.hands
-    mine = next(one.number for one in screen.windows() if one.pid == hands.app.pid)
+    screen = hands.toolset.session.bridge.input_devices
+    mine = next(one.number for one in screen.list_windows() if one.pid == hands.app.pid)
     other = start("gtk", "--title", "Other")
-    theirs = next(one.number for one in screen.windows() if one.pid == other.app.pid)
-    stroke, given = screen.stroke, []
+    theirs = next(one.number for one in screen.list_windows() if one.pid == other.app.pid)
+    stroke, given = screen.press_stroke, []
 
     def steals(one: Any) -> None:
         stroke(one)
         given.append(one)
         if len(given) == 3:
             screen.raise_window(theirs)
-            stack.wait_until(lambda: screen.front().number == theirs, "the other window")
+            stack.wait_until(lambda: screen.front_window().number == theirs, "the other window")
 
-    screen.stroke = steals
+    screen.press_stroke = steals
     try:
         with pytest.raises(Exception, match="a, a, a was given; then nothing more") as caught:
             perform(plan)
     finally:
-        del screen.stroke
+        del screen.press_stroke
     assert caught.value.facts()["reason"] == "focus_lost"
     assert mine != theirs
     assert not other("find_element", value="a", role="text_area")["result_count"]
@@ -227,8 +227,8 @@ def test_a_dialog_of_its_own_that_keeps_an_app_silent_is_named(hands: User) -> N
 
 def test_keys_close_a_dialog_that_a_click_opened(hands: User) -> None:
     hands("click", element=at(hands, "Block"), point={"x": 9, "y": 9})
-    screen = hands.toolset.session.bridge.hands
-    stack.wait_until(lambda: screen.front() and screen.front().dialog, "the dialog")
+    screen = hands.toolset.session.bridge.input_devices
+    stack.wait_until(lambda: screen.front_window() and screen.front_window().dialog, "the dialog")
     arguments = {"app": hands.app.pid, "keys": ["Return"], "timeout": 3}
     assert prepare(hands.toolset, "press_keys", arguments).facts.level == "DANGEROUS"
     hands("press_keys", keys=["Escape"], timeout=3)

@@ -11,8 +11,8 @@ from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility import tools
 from iac_accessibility.apps import UiSession
-from iac_accessibility.changes import ElementChange, check_action, element_words
-from iac_accessibility.toolset import UiCall, UiToolset, changes, open_toolset
+from iac_accessibility.changes import ElementChange, check_action, describe_element
+from iac_accessibility.toolset import UiCall, UiToolset, change_tool, open_toolset
 from iac_base.errors import UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
@@ -50,15 +50,15 @@ ROW = Tool(
 )
 
 
-@changes
+@change_tool
 def open_context_menu(session: UiSession, call: UiCall) -> ElementChange:
     """Open the menu of an element."""
-    found = call.element(session)
+    found = call.resolve_element(session)
     check_action(found.node, "show_menu")
     return ElementChange(
         found,
-        f"open the menu of {element_words(found, call.app)}",
-        lambda now, seconds: session.bridge.perform(now.handle, "show_menu", seconds),
+        f"open the menu of {describe_element(found, call.app)}",
+        lambda now, seconds: session.bridge.perform_action(now.handle, "show_menu", seconds),
         action="show_menu",
     )
 

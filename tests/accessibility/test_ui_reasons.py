@@ -15,7 +15,7 @@ from ui_memory import APP, Memory, node, tree
 from ui_reasons import CASES, raised
 from ui_user import User
 
-from iac_accessibility.model import ActionFailed, Denied, Handle
+from iac_accessibility.model import AccessDenied, ActionFailed, Handle
 from iac_accessibility.toolset import UiToolset, open_bridge
 
 ROOT = Path(__file__).parents[2]
@@ -46,12 +46,12 @@ def test_a_session_without_a_bus_has_no_interface(
     ("fault", "reason", "type_"),
     [
         (ActionFailed("the app refused the action"), "failed", "EXECUTION_ERROR"),
-        (Denied("not trusted"), "no_permission", "PERMISSION_DENIED"),
+        (AccessDenied("not trusted"), "no_permission", "PERMISSION_DENIED"),
     ],
 )
 def test_what_the_bridge_is_told_of_an_action(fault: Exception, reason: str, type_: str) -> None:
     class Refusing(Memory):
-        def perform(self, handle: Handle, action: str, timeout: float) -> None:
+        def perform_action(self, handle: Handle, action: str, timeout: float) -> None:
             raise fault
 
     button = node("b", "button", "Go", actions=("press",))

@@ -20,8 +20,8 @@ def twins(start: Any) -> User:
 
 
 def windows(user: User) -> list[ScreenWindow]:
-    screen = user.toolset.session.bridge.hands
-    return [one for one in screen.windows() if one.pid == user.app.pid]
+    screen = user.toolset.session.bridge.input_devices
+    return [one for one in screen.list_windows() if one.pid == user.app.pid]
 
 
 def test_of_two_windows_of_one_title_the_one_that_is_meant_is_moved(twins: User) -> None:
@@ -35,7 +35,7 @@ def test_of_two_windows_of_one_title_the_one_that_is_meant_is_moved(twins: User)
 
 
 def test_of_windows_that_are_alike_in_all_none_is_touched(twins: User, start: Any) -> None:
-    screen = twins.toolset.session.bridge.hands
+    screen = twins.toolset.session.bridge.input_devices
     first, second = windows(twins)
     screen.place_window(first.number, second.frame)
     stack.wait_until(lambda: len({one.frame for one in windows(twins)}) == 1, "the same place")

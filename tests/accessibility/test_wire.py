@@ -13,10 +13,10 @@ pytest.importorskip("jeepney")
 from jeepney import DBusAddress, new_method_call, new_method_return
 from jeepney.low_level import Endianness, Message
 
-from iac_accessibility.atspi.apps import identity, is_installed, started
-from iac_accessibility.atspi.decode import ITEMS, SwiftParser, decode_items, decode_reply
-from iac_accessibility.atspi.wire import Pool
-from iac_accessibility.model import Silent
+from iac_accessibility.atspi.apps import is_installed, process_start_time, program_identity
+from iac_accessibility.atspi.decode import ITEMS, ReplyParser, decode_items, decode_reply
+from iac_accessibility.atspi.wire import ConnectionPool
+from iac_accessibility.model import AppNotResponding
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 _PATH = st.from_regex(r"(/[A-Za-z0-9_]{1,8}){1,4}", fullmatch=True)
@@ -83,7 +83,7 @@ def test_a_snapshot_that_is_none_is_told(raw: bytes) -> None:
 
 
 def test_messages_come_whole_however_they_are_cut() -> None:
-    parser = SwiftParser()
+    parser = ReplyParser()
     other = new_method_call(DBusAddress("/a", ":1.2", "x.y"), "M", "s", ("d",))
     other.header.endianness = Endianness.big
     data = answer("s", ("a",)) + answer("ss", ("b", "c")) + answer("u", (3,))
@@ -97,24 +97,24 @@ def test_messages_come_whole_however_they_are_cut() -> None:
 
 
 def test_nobody_on_the_bus_is_told(tmp_path: Path) -> None:
-    pool = Pool(f"unix:path={tmp_path / 'none'}")
-    from iac_accessibility.atspi.reading import method
+    pool = ConnectionPool(f"unix:path={tmp_path / 'none'}")
+    from iac_accessibility.atspi.reading import method_call
 
-    with pytest.raises(Silent):
-        pool.call(method((":1.1", "/a"), "Accessible", "GetRole"), 0.2)
+    with pytest.raises(AppNotResponding):
+        pool.call(method_call((":1.1", "/a"), "Accessible", "GetRole"), 0.2)
     with socket.socket(socket.AF_UNIX) as quiet:
         quiet.bind(str(tmp_path / "quiet"))
         quiet.listen()
-        with pytest.raises(Silent):
-            Pool(f"unix:path={tmp_path / 'quiet'}").calls(
-                [method((":1.1", "/a"), "Accessible", "GetRole")], 0.2
+        with pytest.raises(AppNotResponding):
+            ConnectionPool(f"unix:path={tmp_path / 'quiet'}").call_all(
+                [method_call((":1.1", "/a"), "Accessible", "GetRole")], 0.2
             )
 
 
 def test_who_a_process_is() -> None:
-    assert identity(os.getpid()).startswith("local.python")
-    assert identity(2**30) == ""
-    assert started(os.getpid()) == started(os.getpid())
-    assert started(2**30) is None
+    assert program_identity(os.getpid()).startswith("local.python")
+    assert program_identity(2**30) == ""
+    assert process_start_time(os.getpid()) == process_start_time(os.getpid())
+    assert process_start_time(2**30) is None
     assert is_installed("sh")
     assert not is_installed("no-such-program-anywhere")

@@ -15,18 +15,25 @@ from iac_accessibility.atspi.bridge import AtspiBridge
 from iac_accessibility.keys import parse_stroke
 from iac_accessibility.model import (
     ALIVE_CHANGES,
-    Denied,
-    Gone,
+    AccessDenied,
+    AppNotResponding,
+    Detail,
+    ElementGone,
     Handle,
-    Silent,
     UiApp,
     UiFault,
     UiNode,
     Unsupported,
-    Want,
 )
 
-ALL = Want.CHILDREN | Want.VALUE | Want.IDENTIFIER | Want.FRAME | Want.ACTIONS | Want.DESCRIPTION
+ALL = (
+    Detail.CHILDREN
+    | Detail.VALUE
+    | Detail.IDENTIFIER
+    | Detail.FRAME
+    | Detail.ACTIONS
+    | Detail.DESCRIPTION
+)
 KEYS = {"return": 36, "tab": 48, "delete": 117, "escape": 53, "down": 125}
 LAYOUT = dict(enumerate("qwertyuiopasdfghjklzxcvbnm", 1))
 """A layout on which no letter is where the tables of a US keyboard have it."""
@@ -98,27 +105,27 @@ class Mac:
         """The window manager of the desktop decides."""
 
     def apps(self) -> list[UiApp]:
-        return self.bridge.apps(2.0)
+        return self.bridge.running_apps(2.0)
 
     def app(self, pid: int) -> UiApp:
         known = self.known.get(pid)
-        if known is not None and self.bridge.alive(known):
+        if known is not None and self.bridge.is_alive(known):
             return known
         for app in self.apps():
             if app.pid == pid:
                 self.known[pid] = app
                 return app
-        raise Gone("no such process")
+        raise ElementGone("no such process")
 
     def seconds(self, element: Element) -> float:
         return self.timeouts.get(element, 6.0)
 
-    def node(self, element: Element, want: Want = ALL) -> UiNode:
+    def node(self, element: Element, want: Detail = ALL) -> UiNode:
         if not self.trusted:
-            raise Denied("not trusted")
+            raise AccessDenied("not trusted")
         app = self.app(element.pid) if element.handle is None else None
         handle = app.key if app else element.handle
-        reader = self.bridge.reader(app or UiApp(0, "", "", 0.0), whole=False, timeout=1.0)
+        reader = self.bridge.open_reader(app or UiApp(0, "", "", 0.0), whole=False, timeout=1.0)
         answer = reader.read([handle], want, self.seconds(element))[0]
         if isinstance(answer, UiFault):
             raise answer
@@ -134,7 +141,7 @@ class Mac:
         if element.handle is None:
             return self.of_app(element, node, name)
         if name == "AXNumberOfCharacters":
-            return self.bridge.text(element.handle, 0, 0, 1.0)[1]
+            return self.bridge.read_text(element.handle, 0, 0, 1.0)[1]
         role, subrole = _ROLES.get(node.role, (_camel(node.role), None))
         wrap = [Element(element.pid, child) for child in node.children]
         held: dict[str, Any] = {
@@ -148,7 +155,7 @@ class Mac:
             "AXMinimized": "minimized" in node.states,
             "AXMain": "active" in node.states,
             "AXModal": "modal" in node.states,
-            "AXHidden": not node.visible,
+            "AXHidden": not node.is_visible,
             "AXValue": node.value,
             "AXChildren": wrap,
         }
@@ -158,10 +165,10 @@ class Mac:
             held["AXPosition"] = AXValueRef(point, Pair(x, y))
             held["AXSize"] = AXValueRef(size, Extent(width, height))
         if name in ("AXMinValue", "AXMaxValue"):
-            takes = self.bridge.settable(element.handle, 1.0)
+            takes = self.bridge.accepted_value(element.handle, 1.0)
             held |= {"AXMinValue": takes.minimum, "AXMaxValue": takes.maximum}
         if name == "AXParent":
-            way = self.bridge.ancestors(self.app(element.pid), element.handle, 1.0)
+            way = self.bridge.ancestor_handles(self.app(element.pid), element.handle, 1.0)
             held[name] = Element(element.pid, way[-2] if len(way) > 1 else None)
         if name == "AXDefaultButton":
             held[name] = self.default_button(element)
@@ -172,7 +179,7 @@ class Mac:
     def of_app(self, element: Element, node: UiNode, name: str) -> Any:
         windows = [Element(element.pid, child) for child in node.children]
         if name == "AXFocusedUIElement":
-            found = self.bridge.focused(self.app(element.pid), 1.0)
+            found = self.bridge.focused_element(self.app(element.pid), 1.0)
             if found is None:
                 raise Unsupported(name)
             return Element(element.pid, found)
@@ -186,7 +193,7 @@ class Mac:
         while level:
             below: list[Element] = []
             for one in level:
-                node = self.node(one, Want.CHILDREN)
+                node = self.node(one, Detail.CHILDREN)
                 if "default" in node.states:
                     return one
                 below += [Element(one.pid, child) for child in node.children]
@@ -195,10 +202,10 @@ class Mac:
 
     def error(self, fault: UiFault) -> int:
         name = {
-            Gone: "kAXErrorInvalidUIElement",
-            Silent: "kAXErrorCannotComplete",
+            ElementGone: "kAXErrorInvalidUIElement",
+            AppNotResponding: "kAXErrorCannotComplete",
             Unsupported: "kAXErrorAttributeUnsupported",
-            Denied: "kAXErrorAPIDisabled",
+            AccessDenied: "kAXErrorAPIDisabled",
         }.get(type(fault), "kAXErrorFailure")
         return int(self.ax[name])
 
@@ -242,7 +249,7 @@ class Mac:
         self, element: Element, _name: str, part: AXValueRef, _: None
     ) -> Any:
         start, count = part.held
-        return 0, self.bridge.text(element.handle, start, count, 1.0)[0]
+        return 0, self.bridge.read_text(element.handle, start, count, 1.0)[0]
 
     def AXUIElementCreateSystemWide(self) -> Element:  # noqa: N802
         return Element(0, None)
@@ -298,23 +305,23 @@ class Mac:
         from iac_accessibility.paths import action_name
 
         try:
-            self.bridge.perform(element.handle, action_name(name), self.seconds(element))
+            self.bridge.perform_action(element.handle, action_name(name), self.seconds(element))
         except UiFault as fault:
             return self.error(fault)
         return 0
 
     def AXUIElementIsAttributeSettable(self, element: Element, _name: str, _: None) -> Any:  # noqa: N802
         try:
-            return 0, self.bridge.settable(element.handle, 1.0).kind is not None
+            return 0, self.bridge.accepted_value(element.handle, 1.0).kind is not None
         except UiFault as fault:
             return self.error(fault), False
 
     def AXUIElementSetAttributeValue(self, element: Element, name: str, value: Any) -> int:  # noqa: N802
         try:
             if name == "AXFocused":
-                from iac_accessibility.atspi.reading import method
+                from iac_accessibility.atspi.reading import method_call
 
-                self.bridge._bus.call(method(element.handle, "Component", "GrabFocus"), 1.0)
+                self.bridge._bus.call(method_call(element.handle, "Component", "GrabFocus"), 1.0)
             elif element.handle is None:
                 self.bridge.request_tree(self.app(element.pid))
                 return int(self.ax["kAXErrorAttributeUnsupported"])
@@ -348,7 +355,7 @@ class Mac:
         return types.SimpleNamespace()
 
     def CFRunLoopAddSource(self, _loop: Any, source: Any, _mode: str) -> None:  # noqa: N802
-        source.watch = self.bridge.watch(self.app(source.pid), ALIVE_CHANGES)
+        source.watch = self.bridge.watch_changes(self.app(source.pid), ALIVE_CHANGES)
         self.watches[id(source)] = source
 
     def CFRunLoopRemoveSource(self, _loop: Any, source: Any, _mode: str) -> None:  # noqa: N802
@@ -356,7 +363,7 @@ class Mac:
 
     def CFRunLoopRunInMode(self, _mode: str, seconds: float, _one: bool) -> int:  # noqa: N802
         for source in list(self.watches.values()):
-            for change in source.watch.wait(seconds):
+            for change in source.watch.wait_for_changes(seconds):
                 for name in source.names:
                     if _CHANGES.get(name) == change.kind:
                         source.callback(source, Element(source.pid, change.handle), name, None)
@@ -379,15 +386,15 @@ class Mac:
     def CGEventPostToPid(self, pid: int, event: Any) -> None:  # noqa: N802
         if not event.down:
             return
-        hands = self.bridge.hands
+        hands = self.bridge.input_devices
         names = {code: name for name, code in KEYS.items()}
         held = "ctrl+" if event.flags & 0x100000 else ""
         if event.text is not None:
             self.typed.append(event.text)
-            hands.write(event.text, lambda: None)
+            hands.type_text(event.text, lambda: None)
         else:
             key = names.get(event.key) or LAYOUT[event.key]
-            hands.stroke(parse_stroke({"ctrl+down": "ctrl+end"}.get(held + key, held + key)))
+            hands.press_stroke(parse_stroke({"ctrl+down": "ctrl+end"}.get(held + key, held + key)))
 
     def CGEventKeyboardGetUnicodeString(  # noqa: N802
         self, event: Any, _most: int, _count: None, _text: None

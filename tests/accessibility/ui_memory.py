@@ -6,19 +6,19 @@ from typing import Any
 
 from iac_accessibility.keys import parse_stroke
 from iac_accessibility.model import (
+    AcceptedValue,
+    AppNotResponding,
     ChangeKind,
+    Detail,
+    ElementGone,
     Frame,
-    Gone,
     Handle,
-    Picture,
     Scalar,
-    Settable,
-    Silent,
+    ScreenPicture,
     UiApp,
     UiEvent,
     UiFault,
     UiNode,
-    Want,
 )
 
 LIVE = frozenset(("visible", "enabled", "showing"))
@@ -34,7 +34,7 @@ class Memory:
         slow: Seconds that each read of an element takes.
     """
 
-    free = Want.IDENTIFIER
+    free = Detail.IDENTIFIER
 
     def __init__(
         self,
@@ -50,48 +50,52 @@ class Memory:
         self.running = list(apps)
         self.done: list[tuple[str, Handle, Any]] = []
         self.values: dict[Handle, Scalar] = {}
-        self.takes = Settable("text")
+        self.takes = AcceptedValue("text")
         self.default: Handle = None
         self.woken = 0
 
-    def apps(self, timeout: float) -> list[UiApp]:
+    def running_apps(self, timeout: float) -> list[UiApp]:
         return list(self.running)
 
-    def installed(self, name: str) -> bool:
+    def is_installed(self, name: str) -> bool:
         return name == "Calendar"
 
-    def alive(self, app: UiApp) -> bool:
+    def is_alive(self, app: UiApp) -> bool:
         return any((one.pid, one.started) == (app.pid, app.started) for one in self.running)
 
-    def root(self, app: UiApp, timeout: float) -> Handle:
+    def app_element(self, app: UiApp, timeout: float) -> Handle:
         self.one("app", timeout)
         return "app"
 
     def one(self, handle: Handle, timeout: float) -> UiNode:
         if handle in self.hangs:
             time.sleep(timeout)
-            raise Silent("hangs")
+            raise AppNotResponding("hangs")
         time.sleep(self.slow)
         node = self.grow(handle)
         if handle in self.values:
             node = node._replace(value=self.values[handle])
         return node._replace(total=node.total or len(node.children))
 
-    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> "Memory":
+    def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> "Memory":
         return self
 
-    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:
+    def read(
+        self, handles: Sequence[Handle], want: Detail, timeout: float
+    ) -> list[UiNode | UiFault]:
         end = time.monotonic() + timeout
         answers: list[UiNode | UiFault] = []
         for handle in handles:
             left = end - time.monotonic()
             try:
-                answers.append(self.one(handle, left) if left > 0 else Silent("not reached"))
+                answers.append(
+                    self.one(handle, left) if left > 0 else AppNotResponding("not reached")
+                )
             except UiFault as fault:
                 answers.append(fault)
         return answers
 
-    def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
+    def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         def look(at: Handle, way: list[Handle]) -> list[Handle]:
             for child in self.grow(at).children:
                 if child == handle:
@@ -102,33 +106,33 @@ class Memory:
 
         found = look("app", [])
         if not found:
-            raise Gone("nowhere")
+            raise ElementGone("nowhere")
         return found
 
-    def focused(self, app: UiApp, timeout: float) -> Handle | None:
+    def focused_element(self, app: UiApp, timeout: float) -> Handle | None:
         return None
 
-    def children(
+    def read_children(
         self, handle: Handle, start: int, most: int, timeout: float
     ) -> tuple[list[Handle], int]:
         every = self.one(handle, timeout).children
         return list(every[start : start + most]), len(every)
 
-    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+    def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         value = str(self.one(handle, timeout).value)
         return value[start : start + most], len(value)
 
-    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:
+    def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:
         size = (int(frame.width), int(frame.height))
-        return Picture(size, bytes((200, 150, 100, 0)) * (size[0] * size[1]), "BGRX", frame)
+        return ScreenPicture(size, bytes((200, 150, 100, 0)) * (size[0] * size[1]), "BGRX", frame)
 
-    def settable(self, handle: Handle, timeout: float) -> Settable:
+    def accepted_value(self, handle: Handle, timeout: float) -> AcceptedValue:
         return self.takes
 
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:
         return handle == self.default
 
-    def perform(self, handle: Handle, action: str, timeout: float) -> None:
+    def perform_action(self, handle: Handle, action: str, timeout: float) -> None:
         self.done.append(("perform", handle, action))
 
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
@@ -139,10 +143,10 @@ class Memory:
     text_end_keys = parse_stroke("ctrl+end")
 
     @property
-    def hands(self) -> Any:
-        raise Silent("nothing here has keys")
+    def input_devices(self) -> Any:
+        raise AppNotResponding("nothing here has keys")
 
-    def names(self, app: UiApp) -> Sequence[str]:
+    def other_names(self, app: UiApp) -> Sequence[str]:
         return ()
 
     def runs_input(self, app: UiApp) -> bool:
@@ -160,7 +164,7 @@ class Memory:
     def select_all(self, handle: Handle, timeout: float) -> bool:
         return False
 
-    def select(self, handle: Handle, index: int, timeout: float) -> None:
+    def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         self.done.append(("select", handle, index))
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
@@ -171,7 +175,7 @@ class Memory:
         value = self.one(handle, timeout).value
         return value if isinstance(value, str) else ""
 
-    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> "Quiet":
+    def watch_changes(self, app: UiApp, kinds: Collection[ChangeKind]) -> "Quiet":
         return Quiet()
 
     def request_tree(self, app: UiApp) -> str:
@@ -188,7 +192,7 @@ class Quiet:
     def __init__(self) -> None:
         self.told = False
 
-    def wait(self, seconds: float) -> list[UiEvent]:
+    def wait_for_changes(self, seconds: float) -> list[UiEvent]:
         if self.told:
             time.sleep(seconds)
             return []
@@ -206,7 +210,7 @@ def tree(rows: dict[str, UiNode]) -> Callable[[Handle], UiNode]:
         try:
             return rows[str(handle)]
         except KeyError:
-            raise Gone("gone") from None
+            raise ElementGone("gone") from None
 
     return grow
 

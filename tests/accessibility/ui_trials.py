@@ -159,7 +159,9 @@ def rows_of(
         held.show()
 
         def listed() -> object:
-            held.app = next((one for one in bridge.apps(2.0) if one.pid == process.pid), None)
+            held.app = next(
+                (one for one in bridge.running_apps(2.0) if one.pid == process.pid), None
+            )
             return held.app and buttons(UiToolset(bridge), held.app, "Open")
 
         stack.wait_until(listed, "the app")

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulated_diary import ADDITION, DIARY, NOW, WORLD, Script
 
+from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator, StateError
 from iac_simulator.state import check_world
 
@@ -143,7 +143,8 @@ def test_a_running_flag_is_seen_without_starting_the_app() -> None:
 
 
 def test_a_shipped_world_that_does_not_fit_gives_way() -> None:
-    script = Script(Simulator([replace(DIARY, key="notes")]))
+    notes = Tables("notes", DIARY.app, DIARY.classes, DIARY.enums, DIARY.records, DIARY.tools)
+    script = Script(Simulator([notes]))
     assert script.value(D + "d.journals.name()") == ["Journal 1", "Journal 2"]
 
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Final
 
 from iac_accessibility.atspi.items import ATSPI, ROOT_PATH, STATES, Answer
-from iac_accessibility.atspi.reading import get, method
-from iac_accessibility.atspi.wire import BusCall, Pool
-from iac_accessibility.model import Handle, Silent, UiApp, UiFault, cleaned
+from iac_accessibility.atspi.reading import method_call, property_call
+from iac_accessibility.atspi.wire import BusCall, ConnectionPool
+from iac_accessibility.model import AppNotResponding, Handle, UiApp, UiFault, clean_foreign_text
 
 _REVERSE: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9_-]+){2,}\Z")
 _OTHER: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def started(pid: int) -> float | None:
+def process_start_time(pid: int) -> float | None:
     """Return when a process began, in clock ticks since the machine did; None if there is none."""
     try:
         # Asked several times in each call, and a Path takes longer than the answer.
@@ -32,7 +32,7 @@ def started(pid: int) -> float | None:
     return None if fields[0] in ("Z", "X") else float(fields[19])
 
 
-def identity(pid: int) -> str:
+def program_identity(pid: int) -> str:
     """Return the identity of the program that a process runs; empty where it cannot be read."""
     try:
         program = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
@@ -50,7 +50,7 @@ def identity(pid: int) -> str:
 
 
 def _electron_app(pid: int) -> str:
-    for word in _words(pid)[1:]:
+    for word in _command_words(pid)[1:]:
         if word.endswith(".asar"):
             return Path(word).parent.name
         if word.startswith("/"):
@@ -58,7 +58,7 @@ def _electron_app(pid: int) -> str:
     return ""
 
 
-def _words(pid: int) -> list[str]:
+def _command_words(pid: int) -> list[str]:
     try:
         text = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
     except OSError:
@@ -72,7 +72,7 @@ def program_names(pid: int) -> list[str]:
         program = Path(os.readlink(f"/proc/{pid}/exe")).name  # noqa: PTH115
     except OSError:
         program = ""
-    words = _words(pid)
+    words = _command_words(pid)
     # Of a script, the file that an interpreter runs is the program.
     scripts = [Path(word).stem for word in words[:3] if "/" in word]
     names = [program, *(Path(word).name for word in words[:1]), *scripts]
@@ -125,7 +125,7 @@ def _desktop_files() -> dict[str, tuple[str, str]]:
     # System folders first: a file in the home folder cannot rename a program of the system.
     for folder in (*shared.split(":"), home):
         for file in sorted(Path(folder, "applications").glob("*.desktop")):
-            program, shown = _entry(file)
+            program, shown = _parse_desktop_entry(file)
             known = found.get(program)
             better = known and folder != home and _REVERSE.match(file.stem)
             if program and (known is None or (better and not _REVERSE.match(known[0]))):
@@ -133,7 +133,7 @@ def _desktop_files() -> dict[str, tuple[str, str]]:
     return found
 
 
-def _entry(file: Path) -> tuple[str, str]:
+def _parse_desktop_entry(file: Path) -> tuple[str, str]:
     try:
         lines = file.read_text(errors="replace").splitlines()
         command = next((line[5:] for line in lines if line.startswith("Exec=")), "")
@@ -141,7 +141,7 @@ def _entry(file: Path) -> tuple[str, str]:
         words = shlex.split(command)
     except (OSError, ValueError):
         return "", ""
-    return Path(words[0]).name if words else "", cleaned(shown)
+    return Path(words[0]).name if words else "", clean_foreign_text(shown)
 
 
 REGISTRY: Final = ATSPI + "Registry"
@@ -150,7 +150,7 @@ _SHARE: Final = 0.5
 _WINDOWS: Final = 50
 
 
-class Rounds:
+class CallRounds:
     """Asks in rounds, each of which depends on the one before; what was asked last time goes first.
 
     Where the same is asked again, that is one exchange. The answers are of now in any case.
@@ -160,22 +160,22 @@ class Rounds:
         timeout: Seconds of one exchange.
     """
 
-    def __init__(self, pool: Pool, before: Sequence[BusCall], timeout: float) -> None:
+    def __init__(self, pool: ConnectionPool, before: Sequence[BusCall], timeout: float) -> None:
         self._pool = pool
         self._timeout = timeout
-        self._answers = dict(zip(before, pool.calls(before, timeout), strict=True))
+        self._answers = dict(zip(before, pool.call_all(before, timeout), strict=True))
         self.asked: list[BusCall] = []
 
-    def ask(self, calls: Sequence[BusCall]) -> list[Answer]:
+    def ask_round(self, calls: Sequence[BusCall]) -> list[Answer]:
         """Return the answers to the calls of one round."""
         self.asked += calls
         new = [call for call in calls if call not in self._answers]
-        self._answers.update(zip(new, self._pool.calls(new, self._timeout), strict=True))
+        self._answers.update(zip(new, self._pool.call_all(new, self._timeout), strict=True))
         return [self._answers[call] for call in calls]
 
 
-def listed(
-    pool: Pool, before: Sequence[BusCall], timeout: float
+def read_registered_apps(
+    pool: ConnectionPool, before: Sequence[BusCall], timeout: float
 ) -> tuple[list[UiApp], list[BusCall]]:
     """Return the apps that are registered, and what was asked, to be given the next time.
 
@@ -183,22 +183,22 @@ def listed(
         UiFault: The registry does not answer.
     """
     # A frozen app must not hide the others, nor cost more than its share.
-    rounds = Rounds(pool, before, min(timeout, _SHARE))
-    registered = method(APPS, "Accessible", "GetChildren")
-    (answer,) = rounds.ask([registered])
-    if isinstance(answer, Silent):
+    rounds = CallRounds(pool, before, min(timeout, _SHARE))
+    registered = method_call(APPS, "Accessible", "GetChildren")
+    (answer,) = rounds.ask_round([registered])
+    if isinstance(answer, AppNotResponding):
         answer = pool.call(registered, timeout)
     if isinstance(answer, UiFault):
         raise answer
     refs = answer[0]
-    about = rounds.ask(
+    about = rounds.ask_round(
         [
             call
             for ref in refs
             for call in (
-                get(ref, "Accessible", "Name"),
+                property_call(ref, "Accessible", "Name"),
                 _pid_of(ref[0]),
-                method(ref, "Accessible", "GetChildren"),
+                method_call(ref, "Accessible", "GetChildren"),
             )
         ]
     )
@@ -207,15 +207,17 @@ def listed(
     for ref, name, pid, below in zip(refs, about[::3], about[1::3], about[2::3], strict=True):
         if isinstance(pid, UiFault):
             continue
-        began = started(pid[0])
+        began = process_start_time(pid[0])
         if began is None:
             continue
-        shown = "" if isinstance(name, UiFault) else cleaned(name[0][1])
-        app = UiApp(pid[0], shown, identity(pid[0]), began, key=tuple(ref))
-        found.append(app if shown else app._replace(name=_short(app)))
+        shown = "" if isinstance(name, UiFault) else clean_foreign_text(name[0][1])
+        app = UiApp(pid[0], shown, program_identity(pid[0]), began, key=tuple(ref))
+        found.append(app if shown else app._replace(name=_short_name(app)))
         if not isinstance(below, UiFault):
             windows += [(app.key, window) for window in below[0][:_WINDOWS]]
-    states = rounds.ask([method(window, "Accessible", "GetState") for _, window in windows])
+    states = rounds.ask_round(
+        [method_call(window, "Accessible", "GetState") for _, window in windows]
+    )
     active = {
         key
         for (key, _), state in zip(windows, states, strict=True)
@@ -231,5 +233,5 @@ def _pid_of(bus: str) -> BusCall:
     )
 
 
-def _short(app: UiApp) -> str:
+def _short_name(app: UiApp) -> str:
     return app.id.rpartition(".")[2] or str(app.pid)

@@ -10,11 +10,11 @@ from iac_accessibility.atspi.apps import (
     APPS,
     REGISTRY,
     has_terminal,
-    identity,
     is_installed,
-    listed,
+    process_start_time,
+    program_identity,
     program_names,
-    started,
+    read_registered_apps,
 )
 from iac_accessibility.atspi.events import AtspiWatch
 from iac_accessibility.atspi.items import (
@@ -22,31 +22,37 @@ from iac_accessibility.atspi.items import (
     NO_NODE,
     PROPERTIES,
     ElementItem,
-    bit,
-    bits_of,
+    has_state,
     role_of,
+    state_bits,
     states_of,
     text_of,
 )
-from iac_accessibility.atspi.reading import AtspiReader, get, method, named, snapshot
+from iac_accessibility.atspi.reading import (
+    AtspiReader,
+    action_names,
+    method_call,
+    property_call,
+    read_cached_elements,
+)
 from iac_accessibility.atspi.windows import SCREEN, ScreenReader, is_screen
-from iac_accessibility.atspi.wire import BusCall, Pool
+from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.bridge import ElementReader
 from iac_accessibility.keys import parse_stroke
 from iac_accessibility.model import (
+    AcceptedValue,
     ActionFailed,
+    AppNotResponding,
     ChangeKind,
+    Detail,
     Frame,
     Handle,
-    Picture,
-    Settable,
-    Silent,
+    ScreenPicture,
     UiApp,
     UiFault,
     UiNode,
     Unsupported,
-    Want,
-    cleaned,
+    clean_foreign_text,
 )
 from iac_accessibility.paths import action_name, takes_typing
 
@@ -71,29 +77,29 @@ class AtspiBridge:
         Silent: There is no session bus, or no accessibility bus on it.
     """
 
-    free = Want.NOTHING
+    free = Detail.NOTHING
     select_all_keys = parse_stroke("ctrl+a")
     text_end_keys = parse_stroke("ctrl+end")
 
     def __init__(self, session: str = "SESSION", display: str | None = None) -> None:
         self._display_name = display
         self._hands: XDisplay | None = None
-        self._session = Pool(session, 1)
-        self._bus = Pool(self._address())
+        self._session = ConnectionPool(session, 1)
+        self._bus = ConnectionPool(self._accessibility_address())
         self._listing: list[BusCall] = []
         self._bulk = False
         # Browsers and Qt apps register only where somebody is there to read them.
-        self._status("IsEnabled")
+        self._set_status("IsEnabled")
 
-    def _address(self) -> str:
+    def _accessibility_address(self) -> str:
         call = BusCall("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
         try:
             address: str = self._session.call(call, _BUS_SECONDS)[0]
         except UiFault as fault:
-            raise Silent(str(fault)) from None
+            raise AppNotResponding(str(fault)) from None
         return address
 
-    def _status(self, name: str) -> None:
+    def _set_status(self, name: str) -> None:
         body = ("org.a11y.Status", name, ("b", True))
         path = "/org/a11y/bus"
         self._session.call(BusCall("org.a11y.Bus", path, PROPERTIES, "Set", "ssv", body), 1.0)
@@ -105,43 +111,45 @@ class AtspiBridge:
         self._session.close()
         self._bus.close()
 
-    def apps(self, timeout: float) -> list[UiApp]:
+    def running_apps(self, timeout: float) -> list[UiApp]:
         """Return the apps that are registered, and those that show windows but no tree."""
-        apps, self._listing = listed(self._bus, self._listing, timeout)
+        apps, self._listing = read_registered_apps(self._bus, self._listing, timeout)
         known = {app.pid for app in apps}
         try:
-            hands = self.hands
-            shown = dict.fromkeys(hands.pids())
+            hands = self.input_devices
+            shown = dict.fromkeys(hands.window_pids())
         except UiFault:
             return apps
         for pid in shown.keys() - known - {0}:
-            began = started(pid)
+            began = process_start_time(pid)
             if began is not None:
                 names = program_names(pid)
-                named = cleaned(names[0]) if names else str(pid)
+                named = clean_foreign_text(names[0]) if names else str(pid)
                 key = (SCREEN, str(pid))
-                apps.append(UiApp(pid, named, identity(pid), began, hands.is_front(pid), key))
+                apps.append(
+                    UiApp(pid, named, program_identity(pid), began, hands.is_front(pid), key)
+                )
         return apps
 
-    def installed(self, name: str) -> bool:
+    def is_installed(self, name: str) -> bool:
         """Say whether a program or desktop file of that name is there."""
         return is_installed(name)
 
-    def alive(self, app: UiApp) -> bool:
+    def is_alive(self, app: UiApp) -> bool:
         """Say whether the process still runs, and runs the program that it ran."""
-        return started(app.pid) == app.started and identity(app.pid) == app.id
+        return process_start_time(app.pid) == app.started and program_identity(app.pid) == app.id
 
-    def root(self, app: UiApp, timeout: float) -> Handle:
+    def app_element(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, having asked it for its role."""
         if is_screen(app.key):
             return app.key
-        self._bus.call(method(app.key, "Accessible", "GetRole"), timeout)
+        self._bus.call(method_call(app.key, "Accessible", "GetRole"), timeout)
         return app.key
 
-    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> ElementReader:
+    def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> ElementReader:
         """Return a reader; with `whole` it holds what the toolkit hands out at once."""
         if is_screen(app.key):
-            return ScreenReader(self.hands)
+            return ScreenReader(self.input_devices)
         if not whole:
             return AtspiReader(self._bus, {})
         if not self._bulk:
@@ -156,9 +164,9 @@ class AtspiBridge:
             except UiFault:
                 return AtspiReader(self._bus, {})
         bus: Any = app.key
-        return AtspiReader(self._bus, snapshot(self._bus, bus[0], timeout))
+        return AtspiReader(self._bus, read_cached_elements(self._bus, bus[0], timeout))
 
-    def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
+    def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         """Return the way from the window to the element."""
         if is_screen(handle):
             return [handle]
@@ -166,29 +174,29 @@ class AtspiBridge:
         way = [handle]
         while len(way) < _MAX_DEPTH:
             left = end - time.monotonic()
-            answer = self._bus.call(get(way[-1], "Accessible", "Parent"), max(left, 0.0))
+            answer = self._bus.call(property_call(way[-1], "Accessible", "Parent"), max(left, 0.0))
             parent = tuple(answer[0][1])
             if parent == app.key or parent == APPS or parent in way:
                 break
             way.append(parent)
         return way[::-1]
 
-    def focused(self, app: UiApp, timeout: float) -> Handle | None:
+    def focused_element(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the innermost element with the keyboard, looked for in the active window."""
         if is_screen(app.key):
             return None
         end = time.monotonic() + timeout
-        reader = self.reader(app, whole=True, timeout=timeout)
+        reader = self.open_reader(app, whole=True, timeout=timeout)
         level: list[Handle] = [app.key]
         found: Handle | None = None
         seen: set[Handle] = set(level)
         while level and len(seen) < _FOCUS_LIMIT:
             left = end - time.monotonic()
             if left <= 0:
-                raise Silent("the focus was not found in time")
+                raise AppNotResponding("the focus was not found in time")
             below: list[Handle] = []
-            for node in reader.read(level, Want.CHILDREN, left):
-                if not isinstance(node, UiNode) or (node.handle != app.key and not node.visible):
+            for node in reader.read(level, Detail.CHILDREN, left):
+                if not isinstance(node, UiNode) or (node.handle != app.key and not node.is_visible):
                     continue
                 if "focused" in node.states:
                     found = node.handle
@@ -197,45 +205,45 @@ class AtspiBridge:
             seen.update(level)
         return found
 
-    def children(
+    def read_children(
         self, handle: Handle, start: int, most: int, timeout: float
     ) -> tuple[list[Handle], int]:
         """Return children from a number on, one call each: a long list of all takes seconds."""
-        (count,) = self._bus.call(get(handle, "Accessible", "ChildCount"), timeout)
+        (count,) = self._bus.call(property_call(handle, "Accessible", "ChildCount"), timeout)
         total = max(int(count[1]), 0)
         places = range(start, min(start + most, total))
-        calls = [method(handle, "Accessible", "GetChildAtIndex", "i", at) for at in places]
-        answers = self._bus.calls(calls, timeout)
+        calls = [method_call(handle, "Accessible", "GetChildAtIndex", "i", at) for at in places]
+        answers = self._bus.call_all(calls, timeout)
         found = [tuple(one[0]) for one in answers if not isinstance(one, UiFault)]
         return [ref for ref in found if ref[1] != NO_NODE], total
 
-    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+    def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         """Return a part of a text; Qt hands out nothing where more is asked for than there is."""
-        (count,) = self._bus.call(get(handle, "Text", "CharacterCount"), timeout)
+        (count,) = self._bus.call(property_call(handle, "Text", "CharacterCount"), timeout)
         total = max(int(count[1]), 0)
         end = min(start + most, total)
         if start >= end:
             return "", total
-        (text,) = self._bus.call(method(handle, "Text", "GetText", "ii", start, end), timeout)
+        (text,) = self._bus.call(method_call(handle, "Text", "GetText", "ii", start, end), timeout)
         return text_of(text, most), total
 
-    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:  # noqa: ARG002
+    def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:  # noqa: ARG002
         """Return what the X server shows there; it answers at once."""
         # Needed for pictures only, and not light.
-        from iac_accessibility.atspi.picture import grab
+        from iac_accessibility.atspi.picture import capture_window
 
-        return grab(app.pid, frame)
+        return capture_window(app.pid, frame)
 
-    def settable(self, handle: Handle, timeout: float) -> Settable:
+    def accepted_value(self, handle: Handle, timeout: float) -> AcceptedValue:
         """Return what the element takes, by the interfaces that it has."""
         if is_screen(handle):
-            return Settable(None)
-        answers = self._bus.calls(
+            return AcceptedValue(None)
+        answers = self._bus.call_all(
             [
-                method(handle, "Accessible", "GetInterfaces"),
-                method(handle, "Accessible", "GetState"),
-                get(handle, "Value", "MinimumValue"),
-                get(handle, "Value", "MaximumValue"),
+                method_call(handle, "Accessible", "GetInterfaces"),
+                method_call(handle, "Accessible", "GetState"),
+                property_call(handle, "Value", "MinimumValue"),
+                property_call(handle, "Value", "MaximumValue"),
             ],
             timeout,
         )
@@ -243,29 +251,31 @@ class AtspiBridge:
         if isinstance(interfaces, UiFault):
             raise interfaces
         names = {name.removeprefix(ATSPI) for name in interfaces[0]}
-        bits = 0 if isinstance(states, UiFault) else bits_of(states[0])
+        bits = 0 if isinstance(states, UiFault) else state_bits(states[0])
         if "Value" in names:
-            return Settable("number", _number(low), _number(high))
-        if "EditableText" in names and not bit(bits, "read_only"):
-            return Settable("text")
-        return Settable(None)
+            return AcceptedValue("number", _property_number(low), _property_number(high))
+        if "EditableText" in names and not has_state(bits, "read_only"):
+            return AcceptedValue("text")
+        return AcceptedValue(None)
 
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:  # noqa: ARG002
         """Say whether the element is its window's default; the toolkit says so itself."""
-        return not is_screen(handle) and self._is(handle, "default", timeout)
+        return not is_screen(handle) and self._has_state(handle, "default", timeout)
 
-    def perform(self, handle: Handle, action: str, timeout: float) -> None:
+    def perform_action(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out an action."""
         if is_screen(handle):
             raise Unsupported(f"no action {action}")
-        (rows,) = self._bus.call(method(handle, "Action", "GetActions"), timeout)
-        (role,) = self._bus.call(method(handle, "Accessible", "GetRole"), timeout)
-        (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
-        item = ElementItem(role, "", bits_of(words))
+        (rows,) = self._bus.call(method_call(handle, "Action", "GetActions"), timeout)
+        (role,) = self._bus.call(method_call(handle, "Accessible", "GetRole"), timeout)
+        (words,) = self._bus.call(method_call(handle, "Accessible", "GetState"), timeout)
+        item = ElementItem(role, "", state_bits(words))
         of_text = takes_typing(role_of(item), states_of(item.states))
-        for number, name in enumerate(named(self._bus, handle, rows, timeout)):
+        for number, name in enumerate(action_names(self._bus, handle, rows, timeout)):
             if action_name(name, of_text=of_text) == action:
-                answer = self._bus.call(method(handle, "Action", "DoAction", "i", number), timeout)
+                answer = self._bus.call(
+                    method_call(handle, "Action", "DoAction", "i", number), timeout
+                )
                 if answer and answer[0] is False:
                     raise ActionFailed("the app refused the action")
                 return
@@ -274,7 +284,7 @@ class AtspiBridge:
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
         """Set a text or a number."""
         if isinstance(value, str):
-            call = method(handle, "EditableText", "SetTextContents", "s", value)
+            call = method_call(handle, "EditableText", "SetTextContents", "s", value)
         else:
             body = (ATSPI + "Value", "CurrentValue", ("d", float(value)))
             key: Any = handle
@@ -284,21 +294,21 @@ class AtspiBridge:
             raise ActionFailed("the app refused the value")
 
     @property
-    def hands(self) -> "XDisplay":
+    def input_devices(self) -> "XDisplay":
         """Keys, pointer and windows of the X display."""
         if self._hands is None:
             try:
                 from iac_accessibility.atspi.x11 import XDisplay
             except ImportError:
-                raise Silent("keys and clicks need the package python-xlib") from None
+                raise AppNotResponding("keys and clicks need the package python-xlib") from None
             self._hands = XDisplay(self._display_name)
         return self._hands
 
-    def names(self, app: UiApp) -> Sequence[str]:
+    def other_names(self, app: UiApp) -> Sequence[str]:
         """Return the program's name, that of its desktop entry, and the titles of its windows."""
         names = program_names(app.pid)
         with suppress(UiFault):
-            names += [one.title for one in self.hands.windows() if one.pid == app.pid]
+            names += [one.title for one in self.input_devices.list_windows() if one.pid == app.pid]
         return names
 
     def runs_input(self, app: UiApp) -> bool:
@@ -307,17 +317,19 @@ class AtspiBridge:
 
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         """Ask for the keyboard."""
-        self._bus.call(method(handle, "Component", "GrabFocus"), timeout)
+        self._bus.call(method_call(handle, "Component", "GrabFocus"), timeout)
 
     def has_focus(self, handle: Handle, timeout: float) -> bool:
         """Say whether the element or one of the two levels below it has the keyboard."""
-        if self._is(handle, "focused", timeout):
+        if self._has_state(handle, "focused", timeout):
             return True
         level = [handle]
         reader = AtspiReader(self._bus, {})
         for _ in range(2):
             nodes = [
-                one for one in reader.read(level, Want.CHILDREN, timeout) if isinstance(one, UiNode)
+                one
+                for one in reader.read(level, Detail.CHILDREN, timeout)
+                if isinstance(one, UiNode)
             ]
             if any("focused" in node.states for node in nodes):
                 return True
@@ -336,9 +348,11 @@ class AtspiBridge:
         """Return the whole text; None where it is a secret, or the element has none."""
         return texts.full_text(self._bus, handle, timeout)
 
-    def select(self, handle: Handle, index: int, timeout: float) -> None:
+    def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child by its place."""
-        answer = self._bus.call(method(handle, "Selection", "SelectChild", "i", index), timeout)
+        answer = self._bus.call(
+            method_call(handle, "Selection", "SelectChild", "i", index), timeout
+        )
         if answer and answer[0] is False:
             raise ActionFailed("the app refused the selection")
 
@@ -352,11 +366,11 @@ class AtspiBridge:
             return window
         return points.element_at(self._bus, window, x, y, timeout)
 
-    def _is(self, handle: Handle, state: str, timeout: float) -> bool:
-        (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
-        return bit(bits_of(words), state)
+    def _has_state(self, handle: Handle, state: str, timeout: float) -> bool:
+        (words,) = self._bus.call(method_call(handle, "Accessible", "GetState"), timeout)
+        return has_state(state_bits(words), state)
 
-    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> AtspiWatch:
+    def watch_changes(self, app: UiApp, kinds: Collection[ChangeKind]) -> AtspiWatch:
         """Begin to collect changes in the app."""
         return AtspiWatch(self._bus.address, app, kinds)
 
@@ -368,21 +382,21 @@ class AtspiBridge:
         """
         if is_screen(app.key):
             return ""
-        self._status("ScreenReaderEnabled")
-        (windows,) = self._bus.call(method(app.key, "Accessible", "GetChildren"), 1.0)
+        self._set_status("ScreenReaderEnabled")
+        (windows,) = self._bus.call(method_call(app.key, "Accessible", "GetChildren"), 1.0)
         asked = [
             call
             for window in windows[:20]
             for call in (
-                method(window, "Accessible", "GetAttributes"),
-                method(window, "Accessible", "GetRelationSet"),
-                method(window, "Accessible", "GetInterfaces"),
-                method(window, "Text", "GetText", "ii", 0, 100),
+                method_call(window, "Accessible", "GetAttributes"),
+                method_call(window, "Accessible", "GetRelationSet"),
+                method_call(window, "Accessible", "GetInterfaces"),
+                method_call(window, "Text", "GetText", "ii", 0, 100),
             )
         ]
-        self._bus.calls(asked, 1.0)
+        self._bus.call_all(asked, 1.0)
         return f"{app.name} builds its tree on demand, so it was asked for it"
 
 
-def _number(answer: tuple[Any, ...] | UiFault) -> float | None:
+def _property_number(answer: tuple[Any, ...] | UiFault) -> float | None:
     return None if isinstance(answer, UiFault) else float(answer[0][1])

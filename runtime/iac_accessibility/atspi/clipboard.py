@@ -44,10 +44,10 @@ class Clipboard:
         self._news = threading.Condition()
         self._closed = False
         self._owned = False
-        self._thread = threading.Thread(target=self._serve, name="clipboard", daemon=True)
+        self._thread = threading.Thread(target=self._serve_requests, name="clipboard", daemon=True)
         self._thread.start()
 
-    def paste(self, text: str, press: Callable[[], None]) -> None:
+    def paste_text(self, text: str, press: Callable[[], None]) -> None:
         """Put in a text, have it pasted by `press`, and put back what was there.
 
         Raises:
@@ -58,7 +58,7 @@ class Clipboard:
             raise ActionFailed("the text is too long for the clipboard")
         before = dict(self._held) if self._owned else self._read_all()
         kept = {target: (target, 8, data) for target in self._texts}
-        self._own(kept)
+        self._take_ownership(kept)
         try:
             self._asked.clear()
             press()
@@ -66,7 +66,7 @@ class Clipboard:
                 raise ActionFailed("the app did not paste")
             time.sleep(_SETTLE)
         finally:
-            self._own(before)
+            self._take_ownership(before)
 
     def close(self) -> None:
         """Let go; what was kept is gone with it."""
@@ -75,7 +75,7 @@ class Clipboard:
         with contextlib.suppress(OSError, error.ConnectionClosedError):
             self._display.close()
 
-    def _own(self, held: dict[int, tuple[int, int, bytes]]) -> None:
+    def _take_ownership(self, held: dict[int, tuple[int, int, bytes]]) -> None:
         self._held, self._owned = held, bool(held)
         selection = self._clipboard
         if held:
@@ -89,7 +89,7 @@ class Clipboard:
         """Return target -> type, format and data of what the clipboard holds now."""
         if not self._display.get_selection_owner(self._clipboard):
             return {}
-        listed = self._convert(self._targets)
+        listed = self._request_target(self._targets)
         if listed is None:
             return {}
         found: dict[int, tuple[int, int, bytes]] = {}
@@ -108,7 +108,7 @@ class Clipboard:
             ),
         }
         for target in [one for one in listed.value if one not in skipped][:30]:
-            got = self._convert(target)
+            got = self._request_target(target)
             if got is None:
                 continue
             if got.property_type == self._incremental:
@@ -120,7 +120,7 @@ class Clipboard:
             found[target] = (got.property_type, got.format, data)
         return found
 
-    def _convert(self, target: int) -> Any:
+    def _request_target(self, target: int) -> Any:
         with self._news:
             self._answers.pop(target, None)
             self._window.convert_selection(self._clipboard, target, self._into, X.CurrentTime)
@@ -133,7 +133,7 @@ class Clipboard:
                 return None
         return self._window.get_full_property(self._into, X.AnyPropertyType)
 
-    def _serve(self) -> None:
+    def _serve_requests(self) -> None:
         while not self._closed:
             if not self._display.pending_events():
                 select.select([self._display.fileno()], [], [], 0.05)

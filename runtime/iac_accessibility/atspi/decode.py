@@ -33,7 +33,7 @@ class BusReply(NamedTuple):
     body: tuple[Any, ...]
 
 
-class SwiftParser(Parser):  # type: ignore[misc]
+class ReplyParser(Parser):  # type: ignore[misc]
     """The library's parser, with a short cut for the commonest answers."""
 
     def __init__(self) -> None:
@@ -97,19 +97,19 @@ _U, _G = ord("u"), ord("g")
 _REPLY_SERIAL, _SIGNATURE = 5, 8
 
 
-def _text(raw: bytes, at: int) -> tuple[str]:
+def _decode_text(raw: bytes, at: int) -> tuple[str]:
     return (raw[at + 4 : at + 4 + _WORD(raw, at)[0]].decode("utf-8", "replace"),)
 
 
-def _words(raw: bytes, at: int) -> tuple[list[int]]:
+def _decode_words(raw: bytes, at: int) -> tuple[list[int]]:
     return (list(struct.unpack_from(f"<{_WORD(raw, at)[0] // 4}I", raw, at + 4)),)
 
 
-def _variant(raw: bytes, at: int) -> tuple[tuple[str, Any]] | None:
+def _decode_variant(raw: bytes, at: int) -> tuple[tuple[str, Any]] | None:
     # One byte of length, the type, a zero; then the value, aligned.
     kind = raw[at + 1 : at + 1 + raw[at]]
     if kind == b"s":
-        return (("s", _text(raw, at + 4)[0]),)
+        return (("s", _decode_text(raw, at + 4)[0]),)
     if kind == b"i":
         return (("i", _INTEGER(raw, at + 4)[0]),)
     if kind == b"d":
@@ -117,17 +117,17 @@ def _variant(raw: bytes, at: int) -> tuple[tuple[str, Any]] | None:
     return None
 
 
-def _references(raw: bytes, at: int) -> tuple[list[tuple[str, str]]]:
+def _decode_references(raw: bytes, at: int) -> tuple[list[tuple[str, str]]]:
     end = at + 8 + _WORD(raw, at)[0]
     at += 8
     found: list[tuple[str, str]] = []
     while at < end:
-        row, at = _reference(raw, at)
+        row, at = _decode_reference(raw, at)
         found.append(row)
     return (found,)
 
 
-def _triples(raw: bytes, at: int) -> tuple[list[tuple[str, ...]]]:
+def _decode_triples(raw: bytes, at: int) -> tuple[list[tuple[str, ...]]]:
     end = at + 8 + _WORD(raw, at)[0]
     at += 8
     found: list[tuple[str, ...]] = []
@@ -136,13 +136,13 @@ def _triples(raw: bytes, at: int) -> tuple[list[tuple[str, ...]]]:
         row: list[str] = []
         for _ in range(3):
             at += -at % 4
-            row += _text(raw, at)
+            row += _decode_text(raw, at)
             at += 5 + _WORD(raw, at)[0]
         found.append(tuple(row))
     return (found,)
 
 
-def _reference(raw: bytes, at: int) -> tuple[tuple[str, str], int]:
+def _decode_reference(raw: bytes, at: int) -> tuple[tuple[str, str], int]:
     at += -at % 8
     middle = at + 4 + _WORD(raw, at)[0]
     bus = raw[at + 4 : middle].decode()
@@ -159,12 +159,12 @@ def decode_items(raw: bytes, at: int) -> list[tuple[Any, ...]]:
         ValueError: The message is not of that form.
     """
     try:
-        return _rows(raw, at)
+        return _decode_rows(raw, at)
     except (struct.error, IndexError) as error:
         raise ValueError(f"the snapshot cannot be read: {error}") from None
 
 
-def _rows(raw: bytes, at: int) -> list[tuple[Any, ...]]:
+def _decode_rows(raw: bytes, at: int) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     size = _WORD(raw, at)[0]
     at += 4
@@ -173,7 +173,7 @@ def _rows(raw: bytes, at: int) -> list[tuple[Any, ...]]:
     # Each element is named by itself and by each of its children: one object for all of them.
     known: dict[bytes, tuple[str, str]] = {}
 
-    def reference(at: int) -> tuple[tuple[str, str], int]:
+    def decode_known_reference(at: int) -> tuple[tuple[str, str], int]:
         at += -at % 8
         path = at + 5 + _WORD(raw, at)[0]
         path += -path % 4
@@ -181,13 +181,13 @@ def _rows(raw: bytes, at: int) -> list[tuple[Any, ...]]:
         key = raw[at:after]
         found = known.get(key)
         if found is None:
-            found = known[key] = _reference(raw, at)[0]
+            found = known[key] = _decode_reference(raw, at)[0]
         return found, after
 
     while at < end:
-        itself, at = reference(at)
-        app, at = reference(at)
-        parent, at = reference(at)
+        itself, at = decode_known_reference(at)
+        app, at = decode_known_reference(at)
+        parent, at = decode_known_reference(at)
         at += -at % 4
         index, count, interfaces = _NUMBERS(raw, at)
         at += 12 + interfaces
@@ -214,15 +214,15 @@ def _rows(raw: bytes, at: int) -> list[tuple[Any, ...]]:
 
 _BODIES: Final[dict[bytes, Callable[[bytes, int], Any]]] = {
     b"": lambda _raw, _at: (),
-    b"s": _text,
+    b"s": _decode_text,
     b"u": lambda raw, at: (_WORD(raw, at)[0],),
     b"i": lambda raw, at: (_INTEGER(raw, at)[0],),
     b"b": lambda raw, at: (bool(_WORD(raw, at)[0]),),
-    b"au": _words,
-    b"v": _variant,
-    b"(so)": lambda raw, at: (_reference(raw, at)[0],),
-    b"a(so)": _references,
-    b"a(sss)": _triples,
+    b"au": _decode_words,
+    b"v": _decode_variant,
+    b"(so)": lambda raw, at: (_decode_reference(raw, at)[0],),
+    b"a(so)": _decode_references,
+    b"a(sss)": _decode_triples,
     ITEMS.encode(): lambda raw, at: (decode_items(raw, at),),
 }
 """Signature -> what reads a body that begins at a place; None from it leaves it to the library."""

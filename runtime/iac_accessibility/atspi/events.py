@@ -15,9 +15,9 @@ from jeepney.bus_messages import MatchRule, message_bus
 from jeepney.low_level import Message
 
 from iac_accessibility.atspi.items import ATSPI
-from iac_accessibility.atspi.wire import BusCall, connect
-from iac_accessibility.bridge import Inbox
-from iac_accessibility.model import ChangeKind, Silent, UiApp, UiEvent, cleaned
+from iac_accessibility.atspi.wire import BusCall, connect_bus
+from iac_accessibility.bridge import ChangeQueue
+from iac_accessibility.model import AppNotResponding, ChangeKind, UiApp, UiEvent, clean_foreign_text
 
 _STATES: Final = frozenset(("checked", "enabled", "expanded", "selected", "sensitive", "pressed"))
 _REGISTERED: Final[dict[ChangeKind, tuple[str, ...]]] = {
@@ -36,7 +36,7 @@ _REGISTERED: Final[dict[ChangeKind, tuple[str, ...]]] = {
 }
 
 
-class AtspiWatch(Inbox):
+class AtspiWatch(ChangeQueue):
     """Collects the changes of one app until it is closed."""
 
     def __init__(self, address: str, app: UiApp, kinds: Collection[ChangeKind]) -> None:
@@ -44,12 +44,12 @@ class AtspiWatch(Inbox):
         self._app: Any = app.key
         self._kinds = frozenset(kinds)
         self._began = time.monotonic()
-        self._connection = connect(address, 2.0)
-        self._listen()
+        self._connection = connect_bus(address, 2.0)
+        self._register_events()
         self._thread = threading.Thread(target=self._run, name="atspi-watch", daemon=True)
         self._thread.start()
 
-    def _listen(self) -> None:
+    def _register_events(self) -> None:
         for interface in ("Object", "Window"):
             rule = MatchRule(
                 type="signal", sender=self._app[0], interface=f"{ATSPI}Event.{interface}"
@@ -62,7 +62,7 @@ class AtspiWatch(Inbox):
                 *(registry, "/org/a11y/atspi/registry", registry, "RegisterEvent", "sass"),
                 (name, [], self._app[0]),
             )
-            self._connection.send_and_get_reply(call.message(), timeout=2.0)
+            self._connection.send_and_get_reply(call.to_message(), timeout=2.0)
 
     def _run(self) -> None:
         while not self.closed:
@@ -72,11 +72,11 @@ class AtspiWatch(Inbox):
                 continue
             except (OSError, ValueError):
                 break
-            change = self._change(message)
+            change = self._to_event(message)
             if change is not None:
                 self.add(change)
 
-    def _change(self, message: Message) -> UiEvent | None:
+    def _to_event(self, message: Message) -> UiEvent | None:
         if message.header.message_type is not MessageType.signal:
             return None
         fields = message.header.fields
@@ -91,12 +91,12 @@ class AtspiWatch(Inbox):
             }.get(member)  # type: ignore[assignment]
             detail = ""
         else:
-            kind, detail, handle = self._of_object(member, body, handle)
+            kind, detail, handle = self._object_event(member, body, handle)
         if kind is None or kind not in self._kinds:
             return None
         return UiEvent(kind, handle, time.monotonic() - self._began, detail)
 
-    def _of_object(
+    def _object_event(
         self, member: str, body: tuple[Any, ...], handle: tuple[str, str]
     ) -> tuple[ChangeKind | None, str, tuple[str, str]]:
         minor, first, held = str(body[0]), body[1], body[3]
@@ -105,7 +105,11 @@ class AtspiWatch(Inbox):
         if member == "PropertyChange" and minor == "accessible-value":
             return "value_changed", "", handle
         if member == "PropertyChange" and minor == "accessible-name":
-            return "title_changed", cleaned(held[1]) if isinstance(held[1], str) else "", handle
+            return (
+                "title_changed",
+                clean_foreign_text(held[1]) if isinstance(held[1], str) else "",
+                handle,
+            )
         if member == "StateChanged" and minor == "focused":
             return ("focus_changed" if first else None), "", handle
         if member == "StateChanged" and minor in _STATES:
@@ -113,10 +117,10 @@ class AtspiWatch(Inbox):
         if member in ("SelectionChanged", "TextSelectionChanged"):
             return "selection_changed", "", handle
         if member == "ChildrenChanged":
-            return self._of_children(minor, held, handle)
+            return self._children_event(minor, held, handle)
         return None, "", handle
 
-    def _of_children(
+    def _children_event(
         self, minor: str, held: Any, handle: tuple[str, str]
     ) -> tuple[ChangeKind | None, str, tuple[str, str]]:
         added = minor.startswith("add")
@@ -131,5 +135,5 @@ class AtspiWatch(Inbox):
             return
         super().close()
         self._thread.join(2.0)
-        with contextlib.suppress(OSError, Silent):
+        with contextlib.suppress(OSError, AppNotResponding):
             self._connection.close()

@@ -7,15 +7,15 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from iac_accessibility.levels import marked
 from iac_accessibility.model import (
     VALUE_LIMIT,
+    AppNotResponding,
+    Detail,
+    ElementGone,
     Frame,
-    Gone,
     Handle,
     Scalar,
-    Silent,
     UiFault,
     UiNode,
-    Want,
-    cleaned,
+    clean_foreign_text,
 )
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name, takes_typing
 
@@ -70,7 +70,7 @@ STATES: Final = {
 """State -> bit in the two words that GetState answers with."""
 
 
-def bit(states: int, name: str) -> bool:
+def has_state(states: int, name: str) -> bool:
     """Say whether a state is among the bits."""
     return bool(states >> STATES[name] & 1)
 
@@ -83,13 +83,13 @@ _SHOWN: Final = (
     *("focused", "minimized", "modal", "pressed", "selected", "showing", "visible"),
 )
 # As plain numbers: flags of an enumeration are slow, and are asked for every element.
-CHILDREN: Final = Want.CHILDREN.value
-VALUE: Final = Want.VALUE.value
-IDENTIFIER: Final = Want.IDENTIFIER.value
-FRAME: Final = Want.FRAME.value
-ACTIONS: Final = Want.ACTIONS.value
-DESCRIPTION: Final = Want.DESCRIPTION.value
-LABEL: Final = Want.LABEL.value
+CHILDREN: Final = Detail.CHILDREN.value
+VALUE: Final = Detail.VALUE.value
+IDENTIFIER: Final = Detail.IDENTIFIER.value
+FRAME: Final = Detail.FRAME.value
+ACTIONS: Final = Detail.ACTIONS.value
+DESCRIPTION: Final = Detail.DESCRIPTION.value
+LABEL: Final = Detail.LABEL.value
 LABELLED_BY: Final = 2
 """Number of the relation (AtspiRelationType)."""
 
@@ -118,32 +118,32 @@ def item_of(*answers: Answer) -> ElementItem | UiFault:
     name, role, states, said = answers
     assert isinstance(role, tuple)
     assert isinstance(states, tuple)
-    bits = bits_of(states[0])
+    bits = state_bits(states[0])
     if bits >> STATES["defunct"] & 1:
-        return Gone("the element no longer exists")
-    return ElementItem(role[0], variant(name, ""), bits, variant(said, ""))
+        return ElementGone("the element no longer exists")
+    return ElementItem(role[0], property_value(name, ""), bits, property_value(said, ""))
 
 
 def kind_of(item: ElementItem) -> tuple[str, bool]:
     """Return what says which details an element has: its role, and whether it can be edited."""
-    return role_of(item), bit(item.states, "editable")
+    return role_of(item), has_state(item.states, "editable")
 
 
 def node_of(
     handle: Handle, item: ElementItem, want: int, got: Mapping[str, list[Answer]]
 ) -> UiNode | UiFault:
-    """Return the node of an item, or `Silent` where one of the answers did not come.
+    """Return the node of an item, or `AppNotResponding` where one of the answers did not come.
 
     Args:
-        want: What is wanted of it, as numbers of `Want`.
+        want: What is wanted of it, as numbers of `Detail`.
         got: What was asked beside: `children`, `each`, `number`, `text`, `frame`, `actions`.
     """
     for answers in got.values():
         for answer in answers:
-            if isinstance(answer, Silent):
+            if isinstance(answer, AppNotResponding):
                 return answer
     role = role_of(item)
-    value = _value(role, item, want, got)
+    value = _element_value(role, item, want, got)
     states = states_of(item.states)
     if role == "secure_text_field":
         states |= {"secure"}
@@ -152,17 +152,17 @@ def node_of(
     frame = first_body(got.get("frame"))
     actions = first_body(got.get("actions"))
     of_text = takes_typing(role, states)
-    children = _children(item, got)
+    children = _child_handles(item, got)
     node = UiNode(
         handle,
         role,
-        cleaned(item.name),
+        clean_foreign_text(item.name),
         item.identifier,
         states,
         children if want & CHILDREN else (),
         max(item.total, len(children)),
         value,
-        cleaned(item.description) if want & DESCRIPTION else "",
+        clean_foreign_text(item.description) if want & DESCRIPTION else "",
         Frame(*map(float, frame[0])) if frame else None,
         tuple(dict.fromkeys(action_name(one, of_text=of_text) for one in actions[0] if one))
         if actions
@@ -170,7 +170,7 @@ def node_of(
         label_of(item, got) if "relations" in got else "",
     )
     if body := first_body(got.get("identifier")):
-        named = node._replace(identifier=cleaned(variant(body, "")))
+        named = node._replace(identifier=clean_foreign_text(property_value(body, "")))
         return marked(named)._replace(identifier=item.identifier)
     return marked(node)
 
@@ -178,20 +178,22 @@ def node_of(
 @lru_cache(maxsize=1_024)
 def states_of(bits: int) -> frozenset[str]:
     """Return the names of the states among the bits."""
-    return frozenset(name for name in _SHOWN if bit(bits, name))
+    return frozenset(name for name in _SHOWN if has_state(bits, name))
 
 
 def role_of(item: ElementItem) -> str:
     """Return the role in the inner spelling."""
     role = ROLES[item.role] if 0 <= item.role < len(ROLES) else "unknown"
-    return "text_area" if role == "text_field" and bit(item.states, "multi_line") else role
+    return "text_area" if role == "text_field" and has_state(item.states, "multi_line") else role
 
 
-def _value(role: str, item: ElementItem, want: int, got: Mapping[str, list[Answer]]) -> Scalar:
+def _element_value(
+    role: str, item: ElementItem, want: int, got: Mapping[str, list[Answer]]
+) -> Scalar:
     if not want & VALUE:
         return None
     if role in BOOLEAN_ROLES:
-        return bit(item.states, "checked") or bit(item.states, "pressed")
+        return has_state(item.states, "checked") or has_state(item.states, "pressed")
     if number := first_body(got.get("number")):
         return float(number[0][1])
     if text := first_body(got.get("text")):
@@ -201,10 +203,10 @@ def _value(role: str, item: ElementItem, want: int, got: Mapping[str, list[Answe
 
 def text_of(text: object, limit: int = VALUE_LIMIT) -> str:
     """Return a text without the places where elements are embedded in it."""
-    return cleaned(str(text).replace("\ufffc", ""), limit)
+    return clean_foreign_text(str(text).replace("\ufffc", ""), limit)
 
 
-def _children(item: ElementItem, got: Mapping[str, list[Answer]]) -> tuple[Handle, ...]:
+def _child_handles(item: ElementItem, got: Mapping[str, list[Answer]]) -> tuple[Handle, ...]:
     if item.children is not None:
         return item.children
     if whole := first_body(got.get("children")):
@@ -219,7 +221,7 @@ def label_of(item: ElementItem, got: Mapping[str, list[Answer]]) -> str:
     attributes = dict(held[0]) if held else {}
     said = first_body(got.get("said"))
     words = [*(attributes.get(key, "") for key in _SAYING), said[0][1] if said else ""]
-    return cleaned(next(filter(None, words), item.description))
+    return clean_foreign_text(next(filter(None, words), item.description))
 
 
 def first_body(answers: list[Answer] | None) -> tuple[Any, ...] | None:
@@ -229,7 +231,7 @@ def first_body(answers: list[Answer] | None) -> tuple[Any, ...] | None:
     return answers[0]
 
 
-def variant(answer: Answer, otherwise: Any) -> Any:
+def property_value(answer: Answer, otherwise: Any) -> Any:
     """Return the value of a property, or `otherwise` where it could not be read."""
     if isinstance(answer, UiFault) or not answer:
         return otherwise
@@ -237,6 +239,6 @@ def variant(answer: Answer, otherwise: Any) -> Any:
     return held[1] if isinstance(held, tuple) else held
 
 
-def bits_of(words: Sequence[int]) -> int:
+def state_bits(words: Sequence[int]) -> int:
     """Return the words that GetState answers with as one number."""
     return words[0] | words[1] << 32 if len(words) > 1 else (words[0] if words else 0)

@@ -8,13 +8,19 @@ import os
 from contextlib import closing
 from typing import Any, Final
 
-from iac_accessibility.model import Frame, Picture, Silent, Unsupported, touch
+from iac_accessibility.model import (
+    AppNotResponding,
+    Frame,
+    ScreenPicture,
+    Unsupported,
+    frames_overlap,
+)
 
 _LEVELS: Final = 3
 """Levels below a top window at which a window manager keeps the app's own."""
 
 
-def grab(pid: int, frame: Frame) -> Picture:
+def capture_window(pid: int, frame: Frame) -> ScreenPicture:
     """Return the part of the screen at `frame`, and what is before the windows of `pid` there.
 
     A window of which nobody knows whose it is counts as another's.
@@ -32,7 +38,7 @@ def grab(pid: int, frame: Frame) -> Picture:
     try:
         opened = display.Display()
     except (error.DisplayError, OSError) as fault:
-        raise Silent(f"the X display cannot be reached: {fault}") from None
+        raise AppNotResponding(f"the X display cannot be reached: {fault}") from None
     with closing(opened):
         root = opened.screen().root
         whole = root.get_geometry()
@@ -44,15 +50,15 @@ def grab(pid: int, frame: Frame) -> Picture:
         shown = Frame(left, top, width, height)
         try:
             image = root.get_image(left, top, width, height, X.ZPixmap, 0xFFFFFFFF)
-            covered = _covered(opened, root, pid, shown)
+            covered = _covering_frames(opened, root, pid, shown)
         except error.XError as fault:
-            raise Silent(f"the X server refused: {fault}") from None
+            raise AppNotResponding(f"the X server refused: {fault}") from None
         if image.depth not in (24, 32):
             raise Unsupported(f"IAC does not support a screen with {image.depth} bits")
-        return Picture((width, height), image.data, "BGRX", shown, covered)
+        return ScreenPicture((width, height), image.data, "BGRX", shown, covered)
 
 
-def _covered(opened: Any, root: Any, pid: int, shown: Frame) -> tuple[Frame, ...]:
+def _covering_frames(opened: Any, root: Any, pid: int, shown: Frame) -> tuple[Frame, ...]:
     """Return the places of windows of others that are before the first of ours, and beside it."""
     from Xlib import X, error
 
@@ -63,10 +69,10 @@ def _covered(opened: Any, root: Any, pid: int, shown: Frame) -> tuple[Frame, ...
             if held.map_state != X.IsViewable or held.win_class != X.InputOutput:
                 continue
             place = Frame(at.x, at.y, at.width + 2 * at.border_width, at.height)
-            if _owner(opened, window, _LEVELS) != pid:
-                if touch(place, shown):
+            if _owner_pid(opened, window, _LEVELS) != pid:
+                if frames_overlap(place, shown):
                     found.append(place)
-            elif _holds(place, shown):
+            elif _fills_most(place, shown):
                 return tuple(found)
         except error.XError:
             # It went meanwhile.
@@ -75,15 +81,15 @@ def _covered(opened: Any, root: Any, pid: int, shown: Frame) -> tuple[Frame, ...
     return (*found, shown)
 
 
-def _owner(opened: Any, window: Any, levels: int) -> int:
+def _owner_pid(opened: Any, window: Any, levels: int) -> int:
     said = window.get_full_property(opened.intern_atom("_NET_WM_PID"), 0)
     if said is not None and len(said.value):
         return int(said.value[0])
     below = window.query_tree().children if levels else ()
-    return next(filter(None, (_owner(opened, one, levels - 1) for one in below)), 0)
+    return next(filter(None, (_owner_pid(opened, one, levels - 1) for one in below)), 0)
 
 
-def _holds(place: Frame, shown: Frame) -> bool:
+def _fills_most(place: Frame, shown: Frame) -> bool:
     """Say whether a window fills most of a place: its frame and its shadow may differ."""
     width = min(place.x + place.width, shown.x + shown.width) - max(place.x, shown.x)
     height = min(place.y + place.height, shown.y + shown.height) - max(place.y, shown.y)

@@ -4,10 +4,10 @@ import time
 from typing import Any, Final
 
 from iac_accessibility.atspi.items import NO_NODE, ROOT_PATH
-from iac_accessibility.atspi.reading import AtspiReader, get, method
-from iac_accessibility.atspi.wire import Pool
+from iac_accessibility.atspi.reading import AtspiReader, method_call, property_call
+from iac_accessibility.atspi.wire import ConnectionPool
 from iac_accessibility.bridge import read_one
-from iac_accessibility.model import ActionFailed, Handle, UiNode, Unsupported, Want
+from iac_accessibility.model import ActionFailed, Detail, Handle, UiNode, Unsupported
 
 _LEVELS: Final = 60
 _MANY: Final = 200
@@ -19,7 +19,9 @@ _ANYWHERE: Final = 6
 """ScrollType: wherever the element comes into view."""
 
 
-def element_at(bus: Pool, window: Handle, x: float, y: float, timeout: float) -> Handle | None:
+def element_at(
+    bus: ConnectionPool, window: Handle, x: float, y: float, timeout: float
+) -> Handle | None:
     """Return the innermost element of a window at a point.
 
     Of elements that overlap the last is drawn above the others; only browsers know better, since
@@ -27,11 +29,11 @@ def element_at(bus: Pool, window: Handle, x: float, y: float, timeout: float) ->
     """
     end = time.monotonic() + timeout
     key: Any = window
-    named = bus.call(get((key[0], ROOT_PATH), "Application", "ToolkitName"), timeout)
+    named = bus.call(property_call((key[0], ROOT_PATH), "Application", "ToolkitName"), timeout)
     if named[0][1] in ("Chromium", "Gecko"):
         return _settled(bus, window, x, y, end)
     reader = AtspiReader(bus, {})
-    want = Want.CHILDREN | Want.FRAME
+    want = Detail.CHILDREN | Detail.FRAME
     node = read_one(reader, window, want, timeout)
     for _ in range(_LEVELS):
         left = max(end - time.monotonic(), 0.05)
@@ -51,7 +53,7 @@ def element_at(bus: Pool, window: Handle, x: float, y: float, timeout: float) ->
     return node.handle
 
 
-def _settled(bus: Pool, handle: Handle, x: float, y: float, end: float) -> Handle | None:
+def _settled(bus: ConnectionPool, handle: Handle, x: float, y: float, end: float) -> Handle | None:
     """Return what a browser answers twice: the first answer is of its last frame, or a guess."""
     before = _asked(bus, handle, x, y, max(end - time.monotonic(), 0.05))
     for _ in range(_ASKS):
@@ -63,16 +65,18 @@ def _settled(bus: Pool, handle: Handle, x: float, y: float, end: float) -> Handl
     return before
 
 
-def _asked(bus: Pool, handle: Handle, x: float, y: float, timeout: float) -> Handle | None:
-    call = method(handle, "Component", "GetAccessibleAtPoint", "iiu", int(x), int(y), 0)
+def _asked(
+    bus: ConnectionPool, handle: Handle, x: float, y: float, timeout: float
+) -> Handle | None:
+    call = method_call(handle, "Component", "GetAccessibleAtPoint", "iiu", int(x), int(y), 0)
     found = tuple(bus.call(call, timeout)[0])
     return None if found[1] == NO_NODE else found
 
 
-def scroll_to(bus: Pool, handle: Handle, timeout: float) -> bool:
+def scroll_to(bus: ConnectionPool, handle: Handle, timeout: float) -> bool:
     """Bring an element into view; False where its toolkit does not do that."""
     try:
-        answer = bus.call(method(handle, "Component", "ScrollTo", "u", _ANYWHERE), timeout)
+        answer = bus.call(method_call(handle, "Component", "ScrollTo", "u", _ANYWHERE), timeout)
     except (Unsupported, ActionFailed):
         return False
     return bool(answer and answer[0])

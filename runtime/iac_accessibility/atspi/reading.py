@@ -24,26 +24,26 @@ from iac_accessibility.atspi.items import (
     VALUE,
     Answer,
     ElementItem,
-    bit,
-    bits_of,
     first_body,
+    has_state,
     item_of,
     kind_of,
     node_of,
+    property_value,
+    state_bits,
     text_of,
-    variant,
 )
-from iac_accessibility.atspi.wire import BusCall, Pool
+from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.levels import marked
 from iac_accessibility.model import (
     VALUE_LIMIT,
+    AppNotResponding,
+    Detail,
     Handle,
     Scalar,
-    Silent,
     UiFault,
     UiNode,
-    Want,
-    cleaned,
+    clean_foreign_text,
 )
 from iac_accessibility.paths import BOOLEAN_ROLES, TEXT_ROLES
 
@@ -59,17 +59,21 @@ _OPTIONS: Final = 100
 """Most options of a combo box among which the selected one is looked for."""
 
 
-def method(handle: Any, interface: str, member: str, signature: str = "", *body: Any) -> BusCall:
+def method_call(
+    handle: Any, interface: str, member: str, signature: str = "", *body: Any
+) -> BusCall:
     """Return a call of an element; `interface` without its prefix."""
     return BusCall(handle[0], handle[1], ATSPI + interface, member, signature, body)
 
 
-def get(handle: Any, interface: str, name: str) -> BusCall:
+def property_call(handle: Any, interface: str, name: str) -> BusCall:
     """Return the call that reads a property."""
     return BusCall(handle[0], handle[1], PROPERTIES, "Get", "ss", (ATSPI + interface, name))
 
 
-def snapshot(pool: Pool, bus: str, timeout: float) -> dict[Handle, ElementItem]:
+def read_cached_elements(
+    pool: ConnectionPool, bus: str, timeout: float
+) -> dict[Handle, ElementItem]:
     """Return the elements that the app hands out at once; empty where its toolkit does not."""
     try:
         (rows,) = pool.call(BusCall(bus, CACHE_PATH, ATSPI + "Cache", "GetItems"), timeout)
@@ -82,44 +86,46 @@ def snapshot(pool: Pool, bus: str, timeout: float) -> dict[Handle, ElementItem]:
     for ref, _app, _parent, _index, count, _interfaces, name, role, description, words in rows:
         children = tuple(handle for _, handle in sorted(below.get(ref, ())))
         known = children if len(children) == count else None
-        items[ref] = ElementItem(role, name, bits_of(words), description, "", known, count)
+        items[ref] = ElementItem(role, name, state_bits(words), description, "", known, count)
     return items
 
 
 class AtspiReader:
     """Reads elements; `items` are those that are known from a snapshot."""
 
-    def __init__(self, pool: Pool, items: Mapping[Handle, ElementItem]) -> None:
+    def __init__(self, pool: ConnectionPool, items: Mapping[Handle, ElementItem]) -> None:
         self._pool = pool
         self._items = items
 
-    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:
+    def read(
+        self, handles: Sequence[Handle], want: Detail, timeout: float
+    ) -> list[UiNode | UiFault]:
         """Return one node or fault per handle."""
         bits = want.value
-        held = [self._held(handle, bits) for handle in handles]
+        held = [self._cached_node(handle, bits) for handle in handles]
         asked = [handle for handle, node in zip(handles, held, strict=True) if node is None]
         if not asked:
             return list(filter(None, held))
         end = time.monotonic() + timeout
-        items = self._first(asked, bits, timeout)
+        items = self._ask_first_round(asked, bits, timeout)
         left = max(end - time.monotonic(), 0.0)
-        answers = iter(self._second(asked, items, bits, left))
+        answers = iter(self._ask_second_round(asked, items, bits, left))
         return [node or next(answers) for node in held]
 
-    def _held(self, handle: Handle, want: int) -> UiNode | None:
+    def _cached_node(self, handle: Handle, want: int) -> UiNode | None:
         """Return an element of which the snapshot says all that is wanted."""
         item = self._items.get(handle)
         if item is None or want & _NOT_HELD or (item.children is None and want & CHILDREN):
             return None
-        if want & VALUE and any(_details(handle, *kind_of(item), bool(item.name), VALUE)):
+        if want & VALUE and any(_detail_calls(handle, *kind_of(item), bool(item.name), VALUE)):
             return None
         node = node_of(handle, item, want, {})
         return node if isinstance(node, UiNode) else None
 
-    def retrace(
-        self, way: Sequence[UiNode], want: Want, timeout: float
+    def reread_path(
+        self, way: Sequence[UiNode], want: Detail, timeout: float
     ) -> list[UiNode | UiFault] | None:
-        """Return a way as it is now, or None; see `locate.Retracing`.
+        """Return a way as it is now, or None; see `PathRereader`.
 
         The child at a place costs the same among thousands; the list of them costs milliseconds.
         """
@@ -127,68 +133,72 @@ class AtspiReader:
         bits = want.value & ~CHILDREN
         window, between, last = way[1], way[2:-1], way[-1]
         read = [window, last] if len(way) > 2 else [last]
-        calls = _children_of(way)
+        calls = _child_calls(way)
         if not calls:
             return None
-        calls += [get(node.handle, "Accessible", "Name") for node in between if node.title]
-        asked = [self._questions(node.handle, bits if node is last else 0) for node in read]
+        calls += [
+            property_call(node.handle, "Accessible", "Name") for node in between if node.title
+        ]
+        asked = [self._first_calls(node.handle, bits if node is last else 0) for node in read]
         calls += [call for questions in asked for call in questions.values()]
         kind = (last.role, "editable" in last.states)
-        details = list(_details(last.handle, *kind, bool(last.title), bits))
+        details = list(_detail_calls(last.handle, *kind, bool(last.title), bits))
         calls += [call for _, call in details]
-        answers = iter(self._pool.calls(calls, timeout))
+        answers = iter(self._pool.call_all(calls, timeout))
         for node in way[1:]:
             child = next(answers)
-            if isinstance(child, Silent):
+            if isinstance(child, AppNotResponding):
                 return [child]
             if isinstance(child, UiFault) or child[0] != node.handle:
                 return None
-        middle = [_renamed(node, next(answers)) if node.title else node for node in between]
+        middle = [_with_name(node, next(answers)) if node.title else node for node in between]
         items = [
-            self._item(node.handle, {what: next(answers) for what in questions})
+            self._item_from_answers(node.handle, {what: next(answers) for what in questions})
             for node, questions in zip(read, asked, strict=True)
         ]
         if isinstance(items[-1], ElementItem) and kind != kind_of(items[-1]):
             return None
         got = {what: [next(answers)] for what, _ in details}
         ends = [
-            self._complete(node.handle, item, bits, got if node is last else {}, end)
+            self._complete_node(node.handle, item, bits, got if node is last else {}, end)
             for node, item in zip(read, items, strict=True)
         ]
         if "relations" in got:
-            self._label(ends, {len(ends) - 1: got["relations"]}, end)
+            self._add_labels(ends, {len(ends) - 1: got["relations"]}, end)
         now = [*ends[:-1], *middle, ends[-1]]
         return [way[0], *(_with_children(one, old) for one, old in zip(now, way[1:], strict=True))]
 
-    def _first(
+    def _ask_first_round(
         self, handles: Sequence[Handle], want: int, timeout: float
     ) -> list[ElementItem | UiFault]:
-        asked = [self._questions(handle, want) for handle in handles]
+        asked = [self._first_calls(handle, want) for handle in handles]
         calls = [call for questions in asked for call in questions.values()]
-        answers = iter(self._pool.calls(calls, timeout))
+        answers = iter(self._pool.call_all(calls, timeout))
         return [
-            self._item(handle, {what: next(answers) for what in questions})
+            self._item_from_answers(handle, {what: next(answers) for what in questions})
             for handle, questions in zip(handles, asked, strict=True)
         ]
 
-    def _questions(self, handle: Handle, want: int) -> dict[str, BusCall]:
+    def _first_calls(self, handle: Handle, want: int) -> dict[str, BusCall]:
         """Return what is asked in the first round, by what it is for."""
         known = self._items.get(handle)
         calls = {}
         if known is None:
-            calls["name"] = get(handle, "Accessible", "Name")
-            calls["role"] = method(handle, "Accessible", "GetRole")
-            calls["states"] = method(handle, "Accessible", "GetState")
+            calls["name"] = property_call(handle, "Accessible", "Name")
+            calls["role"] = method_call(handle, "Accessible", "GetRole")
+            calls["states"] = method_call(handle, "Accessible", "GetState")
             if want & DESCRIPTION:
-                calls["description"] = get(handle, "Accessible", "Description")
+                calls["description"] = property_call(handle, "Accessible", "Description")
         if want & IDENTIFIER:
-            calls["identifier"] = get(handle, "Accessible", "AccessibleId")
+            calls["identifier"] = property_call(handle, "Accessible", "AccessibleId")
         if want & CHILDREN and (known is None or known.children is None):
-            calls["total"] = get(handle, "Accessible", "ChildCount")
+            calls["total"] = property_call(handle, "Accessible", "ChildCount")
         return calls
 
-    def _item(self, handle: Handle, got: Mapping[str, Answer]) -> ElementItem | UiFault:
-        """Return what the answers to `_questions` say."""
+    def _item_from_answers(
+        self, handle: Handle, got: Mapping[str, Answer]
+    ) -> ElementItem | UiFault:
+        """Return what the answers to `_first_calls` say."""
         item: ElementItem | UiFault | None = self._items.get(handle)
         if item is None:
             said = got.get("description", ("",))
@@ -196,15 +206,17 @@ class AtspiReader:
         if isinstance(item, UiFault):
             return item
         if "identifier" in got:
-            item = item._replace(identifier=cleaned(variant(got["identifier"], "")))
+            item = item._replace(
+                identifier=clean_foreign_text(property_value(got["identifier"], ""))
+            )
         total = got.get("total")
-        if isinstance(total, Silent):
+        if isinstance(total, AppNotResponding):
             return total
         if total is not None:
-            item = item._replace(total=max(variant(total, 0), 0), children=None)
+            item = item._replace(total=max(property_value(total, 0), 0), children=None)
         return item
 
-    def _second(
+    def _ask_second_round(
         self,
         handles: Sequence[Handle],
         items: Sequence[ElementItem | UiFault],
@@ -212,26 +224,26 @@ class AtspiReader:
         timeout: float,
     ) -> list[UiNode | UiFault]:
         asked = [
-            dict(_more(handle, item, want)) if isinstance(item, ElementItem) else {}
+            dict(_second_calls(handle, item, want)) if isinstance(item, ElementItem) else {}
             for handle, item in zip(handles, items, strict=True)
         ]
         calls = [call for more in asked for questions in more.values() for call in questions]
         end = time.monotonic() + timeout
-        answers = iter(self._pool.calls(calls, timeout))
+        answers = iter(self._pool.call_all(calls, timeout))
         nodes: list[UiNode | UiFault] = []
         relations: dict[int, list[Answer]] = {}
         for at, (handle, item, more) in enumerate(zip(handles, items, asked, strict=True)):
             got = {what: [next(answers) for _ in questions] for what, questions in more.items()}
-            nodes.append(self._complete(handle, item, want, got, end))
+            nodes.append(self._complete_node(handle, item, want, got, end))
             if "relations" in got:
                 relations[at] = got["relations"]
         if relations:
-            self._label(nodes, relations, end)
+            self._add_labels(nodes, relations, end)
         if want & VALUE:
-            self._fill(nodes, end)
+            self._add_late_values(nodes, end)
         return nodes
 
-    def _label(
+    def _add_labels(
         self,
         nodes: list[UiNode | UiFault],
         relations: Mapping[int, list[Answer]],
@@ -246,14 +258,16 @@ class AtspiReader:
             if kind == LABELLED_BY
             for target in targets[:1]
         ]
-        calls = [get(target, "Accessible", "Name") for _, target in named]
-        answers = self._pool.calls(calls, max(end - time.monotonic(), 0.05))
+        calls = [property_call(target, "Accessible", "Name") for _, target in named]
+        answers = self._pool.call_all(calls, max(end - time.monotonic(), 0.05))
         for (at, _), answer in zip(named, answers, strict=True):
             node = nodes[at]
-            if isinstance(node, UiNode) and (name := cleaned(variant(answer, ""))):
+            if isinstance(node, UiNode) and (
+                name := clean_foreign_text(property_value(answer, ""))
+            ):
                 nodes[at] = marked(node._replace(label=name))
 
-    def _fill(self, nodes: list[UiNode | UiFault], end: float) -> None:
+    def _add_late_values(self, nodes: list[UiNode | UiFault], end: float) -> None:
         """Put in the values that take a further round.
 
         Qt hands out no text at all where more is asked for than there is; a list of options shows
@@ -266,42 +280,42 @@ class AtspiReader:
         }
         if not empty:
             return
-        counts = self._pool.calls(
-            [get(node.handle, "Text", "CharacterCount") for node in empty.values()],
+        counts = self._pool.call_all(
+            [property_call(node.handle, "Text", "CharacterCount") for node in empty.values()],
             max(end - time.monotonic(), 0.05),
         )
         for (at, node), answer in zip(empty.items(), counts, strict=True):
             left = max(end - time.monotonic(), 0.05)
             value: Scalar = None
             if node.role == "combo_box":
-                value = self._selected(node, left)
-            elif count := min(int(variant(answer, 0)), VALUE_LIMIT):
-                (text,) = self._pool.calls(
-                    [method(node.handle, "Text", "GetText", "ii", 0, count)], left
+                value = self._selected_option(node, left)
+            elif count := min(int(property_value(answer, 0)), VALUE_LIMIT):
+                (text,) = self._pool.call_all(
+                    [method_call(node.handle, "Text", "GetText", "ii", 0, count)], left
                 )
                 value = None if isinstance(text, UiFault) else text_of(text[0])
             if value:
                 nodes[at] = node._replace(value=value)
 
-    def _selected(self, node: UiNode, seconds: float) -> str | None:
+    def _selected_option(self, node: UiNode, seconds: float) -> str | None:
         """Return the title of the option that is selected in a combo box."""
         end = time.monotonic() + seconds
         level: Sequence[Handle] = [node.handle]
         for _ in range(3):
             left = max(end - time.monotonic(), 0.05)
-            lists = self._pool.calls(
-                [method(one, "Accessible", "GetChildren") for one in level], left
+            lists = self._pool.call_all(
+                [method_call(one, "Accessible", "GetChildren") for one in level], left
             )
             level = [
                 tuple(ref) for body in lists if not isinstance(body, UiFault) for ref in body[0]
             ]
             level = level[:_OPTIONS]
-            for one in self._first(level, 0, max(end - time.monotonic(), 0.05)):
-                if isinstance(one, ElementItem) and bit(one.states, "selected"):
-                    return cleaned(one.name)
+            for one in self._ask_first_round(level, 0, max(end - time.monotonic(), 0.05)):
+                if isinstance(one, ElementItem) and has_state(one.states, "selected"):
+                    return clean_foreign_text(one.name)
         return None
 
-    def _complete(
+    def _complete_node(
         self,
         handle: Handle,
         item: ElementItem | UiFault,
@@ -313,22 +327,24 @@ class AtspiReader:
             return item
         if actions := first_body(got.get("actions")):
             left = max(end - time.monotonic(), 0.05)
-            got["actions"] = [(named(self._pool, handle, actions[0], left),)]
+            got["actions"] = [(action_names(self._pool, handle, actions[0], left),)]
         return node_of(handle, item, want, got)
 
 
-def _children_of(way: Sequence[UiNode]) -> list[BusCall]:
+def _child_calls(way: Sequence[UiNode]) -> list[BusCall]:
     """Return what asks each element for the child that the next was; empty where one was none."""
     calls: list[BusCall] = []
     for above, below in pairwise(way):
         if below.handle not in above.children:
             return []
         place = above.children.index(below.handle)
-        calls.append(method(above.handle, "Accessible", "GetChildAtIndex", "i", place))
+        calls.append(method_call(above.handle, "Accessible", "GetChildAtIndex", "i", place))
     return calls
 
 
-def named(pool: Pool, handle: Handle, rows: Sequence[Any], timeout: float) -> list[str]:
+def action_names(
+    pool: ConnectionPool, handle: Handle, rows: Sequence[Any], timeout: float
+) -> list[str]:
     """Return the names of an element's actions, from the rows that GetActions answers with.
 
     Chromium answers with rows without names there, and names them one by one.
@@ -336,8 +352,8 @@ def named(pool: Pool, handle: Handle, rows: Sequence[Any], timeout: float) -> li
     names = [str(row[0]) for row in rows[:20]]
     if all(names):
         return names
-    answers = pool.calls(
-        [method(handle, "Action", "GetName", "i", at) for at in range(len(names))], timeout
+    answers = pool.call_all(
+        [method_call(handle, "Action", "GetName", "i", at) for at in range(len(names))], timeout
     )
     return [
         name or ("" if isinstance(answer, UiFault) else str(answer[0]))
@@ -345,38 +361,40 @@ def named(pool: Pool, handle: Handle, rows: Sequence[Any], timeout: float) -> li
     ]
 
 
-def _more(handle: Handle, item: ElementItem, want: int) -> Iterator[tuple[str, list[BusCall]]]:
+def _second_calls(
+    handle: Handle, item: ElementItem, want: int
+) -> Iterator[tuple[str, list[BusCall]]]:
     """Yield what is asked in the second round: a word and the calls."""
     if want & CHILDREN and item.children is None and item.total > 0:
         if item.total <= CHILD_LIMIT:
-            yield "children", [method(handle, "Accessible", "GetChildren")]
+            yield "children", [method_call(handle, "Accessible", "GetChildren")]
         else:
             calls = (("Accessible", "GetChildAtIndex", "i", at) for at in range(CHILD_LIMIT))
-            yield "each", [method(handle, *call) for call in calls]
-    for what, call in _details(handle, *kind_of(item), bool(item.name), want):
+            yield "each", [method_call(handle, *call) for call in calls]
+    for what, call in _detail_calls(handle, *kind_of(item), bool(item.name), want):
         yield what, [call]
 
 
-def _details(
+def _detail_calls(
     handle: Handle, role: str, editable: bool, titled: bool, want: int
 ) -> Iterator[tuple[str, BusCall]]:
     # Whoever reads the value of a text has to know whether it is a secret by what it is called.
     text = bool(want & VALUE) and (role in TEXT_ROLES or editable)
     if not titled and (text or (want & LABEL and (role in _LABELLED or editable))):
-        yield "relations", method(handle, "Accessible", "GetRelationSet")
-        yield "attributes", method(handle, "Accessible", "GetAttributes")
-        yield "said", get(handle, "Accessible", "Description")
+        yield "relations", method_call(handle, "Accessible", "GetRelationSet")
+        yield "attributes", method_call(handle, "Accessible", "GetAttributes")
+        yield "said", property_call(handle, "Accessible", "Description")
     if text and not want & IDENTIFIER:
-        yield "identifier", get(handle, "Accessible", "AccessibleId")
+        yield "identifier", property_call(handle, "Accessible", "AccessibleId")
     if want & VALUE and role != "secure_text_field":
         if role in _NUMERIC:
-            yield "number", get(handle, "Value", "CurrentValue")
+            yield "number", property_call(handle, "Value", "CurrentValue")
         elif role in TEXT_ROLES or editable:
-            yield "text", method(handle, "Text", "GetText", "ii", 0, VALUE_LIMIT)
+            yield "text", method_call(handle, "Text", "GetText", "ii", 0, VALUE_LIMIT)
     if want & FRAME:
-        yield "frame", method(handle, "Component", "GetExtents", "u", 0)
+        yield "frame", method_call(handle, "Component", "GetExtents", "u", 0)
     if want & ACTIONS:
-        yield "actions", method(handle, "Action", "GetActions")
+        yield "actions", method_call(handle, "Action", "GetActions")
 
 
 def _with_children(now: UiNode | UiFault, before: UiNode) -> UiNode | UiFault:
@@ -385,7 +403,7 @@ def _with_children(now: UiNode | UiFault, before: UiNode) -> UiNode | UiFault:
     return now._replace(children=before.children, total=before.total)
 
 
-def _renamed(node: UiNode, name: Answer) -> UiNode | UiFault:
+def _with_name(node: UiNode, name: Answer) -> UiNode | UiFault:
     if isinstance(name, UiFault):
         return name
-    return node._replace(title=cleaned(variant(name, "")))
+    return node._replace(title=clean_foreign_text(property_value(name, "")))

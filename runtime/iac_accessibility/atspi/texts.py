@@ -3,51 +3,51 @@
 from typing import Any
 
 from iac_accessibility.atspi.items import ROLES, ROOT_PATH
-from iac_accessibility.atspi.reading import get, method
-from iac_accessibility.atspi.wire import Pool
+from iac_accessibility.atspi.reading import method_call, property_call
+from iac_accessibility.atspi.wire import ConnectionPool
 from iac_accessibility.model import ActionFailed, Handle, Unsupported
 
 
-def insert_text(bus: Pool, handle: Handle, text: str, timeout: float) -> None:
+def insert_text(bus: ConnectionPool, handle: Handle, text: str, timeout: float) -> None:
     """Put a text in at the end, by EditableText."""
-    count = _length(bus, handle, timeout)
+    count = _text_length(bus, handle, timeout)
     key: Any = handle
-    named = bus.call(get((key[0], ROOT_PATH), "Application", "ToolkitName"), timeout)
+    named = bus.call(property_call((key[0], ROOT_PATH), "Application", "ToolkitName"), timeout)
     # GTK counts the text in bytes, Qt in UTF-16 units.
     size = len(text.encode("utf-16-le")) // 2 if named[0][1] == "Qt" else len(text.encode())
-    call = method(handle, "EditableText", "InsertText", "isi", count, text, size)
+    call = method_call(handle, "EditableText", "InsertText", "isi", count, text, size)
     answer = bus.call(call, timeout)
     if answer and answer[0] is False:
         raise ActionFailed("the app refused the text")
 
 
-def select_all(bus: Pool, handle: Handle, timeout: float) -> bool:
+def select_all(bus: ConnectionPool, handle: Handle, timeout: float) -> bool:
     """Select what a text holds."""
-    (count,) = bus.call(method(handle, "Text", "GetNSelections"), timeout)
-    size = _length(bus, handle, timeout)
+    (count,) = bus.call(method_call(handle, "Text", "GetNSelections"), timeout)
+    size = _text_length(bus, handle, timeout)
     call = (
-        method(handle, "Text", "SetSelection", "iii", 0, 0, size)
+        method_call(handle, "Text", "SetSelection", "iii", 0, 0, size)
         if count
-        else method(handle, "Text", "AddSelection", "ii", 0, size)
+        else method_call(handle, "Text", "AddSelection", "ii", 0, size)
     )
     return bool(bus.call(call, timeout)[0])
 
 
-def full_text(bus: Pool, handle: Handle, timeout: float) -> str | None:
+def full_text(bus: ConnectionPool, handle: Handle, timeout: float) -> str | None:
     """Return the whole text; None where it is a secret, or the element has none."""
     try:
-        (number,) = bus.call(method(handle, "Accessible", "GetRole"), timeout)
+        (number,) = bus.call(method_call(handle, "Accessible", "GetRole"), timeout)
         if ROLES[number : number + 1] == ("secure_text_field",):
             return None
-        count = _length(bus, handle, timeout)
+        count = _text_length(bus, handle, timeout)
         if count == 0:
             return ""
-        call = method(handle, "Text", "GetText", "ii", 0, count)
+        call = method_call(handle, "Text", "GetText", "ii", 0, count)
         return str(bus.call(call, timeout)[0])
     except (Unsupported, ActionFailed):
         return None
 
 
-def _length(bus: Pool, handle: Handle, timeout: float) -> int:
-    answer = bus.call(get(handle, "Text", "CharacterCount"), timeout)
+def _text_length(bus: ConnectionPool, handle: Handle, timeout: float) -> int:
+    answer = bus.call(property_call(handle, "Text", "CharacterCount"), timeout)
     return int(answer[0][1])

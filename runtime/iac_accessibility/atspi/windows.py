@@ -6,8 +6,8 @@ A handle is `("screen", number)` for a window and `("screen", "pid")` for what s
 from collections.abc import Sequence
 from typing import Any, Final
 
-from iac_accessibility.bridge import Hands
-from iac_accessibility.model import Gone, Handle, ScreenWindow, UiFault, UiNode, Want
+from iac_accessibility.bridge import InputDevices
+from iac_accessibility.model import Detail, ElementGone, Handle, ScreenWindow, UiFault, UiNode
 
 SCREEN: Final = "screen"
 
@@ -35,16 +35,21 @@ def window_node(window: ScreenWindow, *, active: bool = False) -> UiNode:
 class ScreenReader:
     """Reads windows of the screen."""
 
-    def __init__(self, hands: Hands) -> None:
+    def __init__(self, hands: InputDevices) -> None:
         self._hands = hands
 
-    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:  # noqa: ARG002
+    def read(
+        self,
+        handles: Sequence[Handle],
+        want: Detail,  # noqa: ARG002
+        timeout: float,  # noqa: ARG002
+    ) -> list[UiNode | UiFault]:
         """Return one node or fault per handle."""
-        windows = self._hands.windows()
-        front = self._hands.front()
-        return [self._node(handle, windows, front) for handle in handles]
+        windows = self._hands.list_windows()
+        front = self._hands.front_window()
+        return [self._screen_node(handle, windows, front) for handle in handles]
 
-    def _node(
+    def _screen_node(
         self, handle: Any, windows: Sequence[ScreenWindow], front: ScreenWindow | None
     ) -> UiNode | UiFault:
         if isinstance(handle[1], str):
@@ -54,4 +59,4 @@ class ScreenReader:
         for one in windows:
             if one.number == handle[1]:
                 return window_node(one, active=front is not None and front.number == one.number)
-        return Gone("the window is gone")
+        return ElementGone("the window is gone")

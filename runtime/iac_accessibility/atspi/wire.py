@@ -18,8 +18,15 @@ from jeepney import DBusAddress, HeaderFields, MessageFlag, MessageType, new_met
 from jeepney.io.blocking import DBusConnection, prep_socket
 from jeepney.low_level import Message
 
-from iac_accessibility.atspi.decode import BusReply, SwiftParser
-from iac_accessibility.model import ActionFailed, Denied, Gone, Silent, UiFault, Unsupported
+from iac_accessibility.atspi.decode import BusReply, ReplyParser
+from iac_accessibility.model import (
+    AccessDenied,
+    ActionFailed,
+    AppNotResponding,
+    ElementGone,
+    UiFault,
+    Unsupported,
+)
 
 AHEAD: Final = 100
 """Calls that may be under way at once; a bus refuses more than 128 of one client."""
@@ -45,7 +52,7 @@ class BusCall(NamedTuple):
     signature: str = ""
     body: tuple[Any, ...] = ()
 
-    def message(self) -> Message:
+    def to_message(self) -> Message:
         """Return it as a message; one that starts nobody but the accessibility service itself."""
         address = DBusAddress(self.path, self.destination, self.interface)
         message = new_method_call(address, self.member, self.signature, self.body)
@@ -54,7 +61,7 @@ class BusCall(NamedTuple):
         return message
 
 
-def connect(address: str, timeout: float) -> DBusConnection:
+def connect_bus(address: str, timeout: float) -> DBusConnection:
     """Return a connection to the bus at `address` (`unix:path=…,guid=…`).
 
     Raises:
@@ -65,27 +72,29 @@ def connect(address: str, timeout: float) -> DBusConnection:
     try:
         return DBusConnection(prep_socket(get_bus(address), timeout=timeout))
     except KeyError:
-        raise Silent("this session has no D-Bus (DBUS_SESSION_BUS_ADDRESS is not set)") from None
+        raise AppNotResponding(
+            "this session has no D-Bus (DBUS_SESSION_BUS_ADDRESS is not set)"
+        ) from None
     except (OSError, ValueError, RuntimeError) as error:
-        raise Silent(f"the desktop's D-Bus cannot be reached: {error}") from None
+        raise AppNotResponding(f"the desktop's D-Bus cannot be reached: {error}") from None
 
 
 @lru_cache(maxsize=8_192)
-def _encoded(call: BusCall) -> bytes:
-    return bytes(call.message().serialise(serial=1))
+def _encode_call(call: BusCall) -> bytes:
+    return bytes(call.to_message().serialise(serial=1))
 
 
-def _numbered(call: BusCall, serial: int) -> bytes:
+def _encode_numbered(call: BusCall, serial: int) -> bytes:
     """Return the message of a call; encoding the same call again costs next to nothing."""
     try:
-        data = _encoded(call)
+        data = _encode_call(call)
     except TypeError:
         # An argument that is a list cannot be remembered.
-        return bytes(call.message().serialise(serial=serial))
+        return bytes(call.to_message().serialise(serial=serial))
     return data[:_SERIAL] + struct.pack("<I", serial) + data[_SERIAL + 4 :]
 
 
-class Pool:
+class ConnectionPool:
     """Connections to one bus; each is used by one thread at a time.
 
     Args:
@@ -106,17 +115,17 @@ class Pool:
         Raises:
             UiFault: The call failed or was not answered.
         """
-        answer = self.calls((call,), timeout)[0]
+        answer = self.call_all((call,), timeout)[0]
         if isinstance(answer, UiFault):
             raise answer
         return answer
 
-    def calls(self, calls: Sequence[BusCall], timeout: float) -> list[tuple[Any, ...] | UiFault]:
+    def call_all(self, calls: Sequence[BusCall], timeout: float) -> list[tuple[Any, ...] | UiFault]:
         """Return the bodies of the answers in the order of the calls, a fault where one failed."""
         if not calls:
             return []
-        with self._borrowed(timeout) as connection:
-            return _exchange(connection, calls, time.monotonic() + timeout)
+        with self._borrow_connection(timeout) as connection:
+            return _exchange_calls(connection, calls, time.monotonic() + timeout)
 
     def close(self) -> None:
         """Close the connections that are not in use; the others close when they are returned."""
@@ -127,12 +136,12 @@ class Pool:
             connection.close()
 
     @contextmanager
-    def _borrowed(self, timeout: float) -> Iterator[DBusConnection]:
+    def _borrow_connection(self, timeout: float) -> Iterator[DBusConnection]:
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         if connection is None:
-            connection = connect(self.address, max(timeout, 0.2))
-            connection.parser = SwiftParser()
+            connection = connect_bus(self.address, max(timeout, 0.2))
+            connection.parser = ReplyParser()
         try:
             yield connection
         except BaseException:
@@ -145,10 +154,10 @@ class Pool:
         connection.close()
 
 
-def _exchange(
+def _exchange_calls(
     connection: DBusConnection, calls: Sequence[BusCall], end: float
 ) -> list[tuple[Any, ...] | UiFault]:
-    silent: UiFault = Silent("no answer in time")
+    silent: UiFault = AppNotResponding("no answer in time")
     answers: list[tuple[Any, ...] | UiFault] = [silent] * len(calls)
     waiting: dict[int, int] = {}
     sent = 0
@@ -161,11 +170,11 @@ def _exchange(
                 batch = bytearray()
                 for number in range(sent, min(sent + AHEAD - len(waiting), len(calls))):
                     serial = next(connection.outgoing_serial)
-                    batch += _numbered(calls[number], serial)
+                    batch += _encode_numbered(calls[number], serial)
                     waiting[serial] = number
                     sent = number + 1
                 connection.sock.sendall(batch)
-            message = _received(connection, ready, end)
+            message = _next_message(connection, ready, end)
             if isinstance(message, BusReply):
                 place = waiting.pop(message.serial, None)
                 if place is not None:
@@ -173,13 +182,13 @@ def _exchange(
                 continue
             place = waiting.pop(message.header.fields.get(HeaderFields.reply_serial, -1), None)
             if place is not None:
-                answers[place] = _answer(message)
+                answers[place] = _parse_answer(message)
     except TimeoutError:
         pass
     return answers
 
 
-def _received(connection: DBusConnection, ready: select.poll, end: float) -> Any:
+def _next_message(connection: DBusConnection, ready: select.poll, end: float) -> Any:
     """Return the next message; what is there is taken in one piece, as the library does not.
 
     Raises:
@@ -196,7 +205,7 @@ def _received(connection: DBusConnection, ready: select.poll, end: float) -> Any
     return message
 
 
-def _answer(message: Message) -> tuple[Any, ...] | UiFault:
+def _parse_answer(message: Message) -> tuple[Any, ...] | UiFault:
     if message.header.message_type is not MessageType.error:
         body: tuple[Any, ...] = message.body
         return body
@@ -204,12 +213,12 @@ def _answer(message: Message) -> tuple[Any, ...] | UiFault:
     words = str(message.body[0]) if message.body else name
     kind = name.rpartition(".")[2]
     if kind in _GONE:
-        return Gone(words)
+        return ElementGone(words)
     if kind in _MISSING:
         return Unsupported(words)
     if kind == "AccessDenied":
-        return Denied(words)
+        return AccessDenied(words)
     if kind in ("NoReply", "Timeout", "TimedOut"):
         # The bus answers so for an app that ended with a call under way.
-        return Gone(words) if "disconnect" in words.lower() else Silent(words)
+        return ElementGone(words) if "disconnect" in words.lower() else AppNotResponding(words)
     return ActionFailed(words)

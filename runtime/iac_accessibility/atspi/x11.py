@@ -23,7 +23,13 @@ from iac_accessibility.atspi.grabs import Grabs
 from iac_accessibility.atspi.keysyms import KEYSYMS, keysym_of
 from iac_accessibility.bridge import HELD
 from iac_accessibility.keys import Stroke
-from iac_accessibility.model import ActionFailed, Frame, ScreenWindow, Silent, cleaned
+from iac_accessibility.model import (
+    ActionFailed,
+    AppNotResponding,
+    Frame,
+    ScreenWindow,
+    clean_foreign_text,
+)
 
 _HELD: Final = {"shift": 0xFFE1, "control": 0xFFE3, "option": 0xFFE9, "command": 0xFFEB}
 _BUTTONS: Final = {"left": 1, "middle": 2, "right": 3}
@@ -54,13 +60,15 @@ class XDisplay:
 
     def __init__(self, name: str | None = None) -> None:
         if not (name or os.environ.get("DISPLAY")):
-            raise Silent("there is no X display, and Wayland does not let this program press keys")
+            raise AppNotResponding(
+                "there is no X display, and Wayland does not let this program press keys"
+            )
         try:
             self._display = display.Display(name)
         except (error.DisplayError, OSError) as fault:
-            raise Silent(f"the X display cannot be reached: {fault}") from None
+            raise AppNotResponding(f"the X display cannot be reached: {fault}") from None
         if not self._display.query_extension("XTEST"):
-            raise Silent("this X server has no XTEST, so keys cannot be sent")
+            raise AppNotResponding("this X server has no XTEST, so keys cannot be sent")
         self._root = self._display.screen().root
         self._lock = threading.RLock()
         self._grabs = Grabs(self._display)
@@ -76,44 +84,48 @@ class XDisplay:
 
     # Windows
 
-    def windows(self) -> list[ScreenWindow]:
+    def list_windows(self) -> list[ScreenWindow]:
         """Return the windows that the window manager lists, the oldest first."""
         with self._lock:
-            return [one for one in map(self._window, self._clients()) if one is not None]
+            return [
+                one for one in map(self._read_window, self._client_windows()) if one is not None
+            ]
 
-    def pids(self) -> list[int]:
+    def window_pids(self) -> list[int]:
         """Return the processes of the windows; 0 for what is not known."""
         with self._lock:
             make = self._display.create_resource_object
-            return [self._pid(make("window", number)) or 0 for number in self._clients()]
+            return [
+                self._window_pid(make("window", number)) or 0 for number in self._client_windows()
+            ]
 
     def is_front(self, pid: int) -> bool:
         """Say whether a window of a process has the keyboard."""
-        front = self.front()
+        front = self.front_window()
         return front is not None and front.pid == pid
 
-    def front(self) -> ScreenWindow | None:
+    def front_window(self) -> ScreenWindow | None:
         """Return the window that has the keyboard now; None where no app's window has."""
         with self._lock:
             focus = self._display.get_input_focus().focus
-            clients = set(self._clients())
+            clients = set(self._client_windows())
             while not isinstance(focus, int):
                 if focus.id in clients:
-                    return self._window(focus.id)
-                tree = self._tree(focus)
+                    return self._read_window(focus.id)
+                tree = self._query_tree(focus)
                 if tree is None or not tree.parent or tree.parent == self._root:
                     # Menus and windows that no manager keeps have the keyboard themselves.
-                    return self._window(focus.id) if focus != self._root else None
+                    return self._read_window(focus.id) if focus != self._root else None
                 focus = tree.parent
             return None
 
     def window_at(self, x: float, y: float, *, listed: bool = False) -> ScreenWindow | None:
         """Return the window on top at a point: one of the manager's, else that of a menu."""
         with self._lock:
-            clients = self._clients()
+            clients = self._client_windows()
             if listed:
-                order = self._property(self._root, "_NET_CLIENT_LIST_STACKING") or clients
-                rows = filter(None, map(self._window, reversed(order)))
+                order = self._read_property(self._root, "_NET_CLIENT_LIST_STACKING") or clients
+                rows = filter(None, map(self._read_window, reversed(order)))
                 shown = (one for one in rows if not one.minimized)
                 return next((one for one in shown if one.frame.holds(x, y)), None)
             top = None
@@ -123,9 +135,9 @@ class XDisplay:
                     break
                 top = top or below.id
                 if below.id in clients:
-                    return self._window(below.id)
+                    return self._read_window(below.id)
                 below = below.translate_coords(self._root, int(x), int(y)).child
-            return None if top is None else self._window(top)
+            return None if top is None else self._read_window(top)
 
     def raise_window(self, number: int) -> None:
         """Bring a window to the front, and give it the keyboard."""
@@ -160,26 +172,26 @@ class XDisplay:
         self._root.send_event(message, event_mask=mask)
         self._display.flush()
 
-    def _clients(self) -> list[int]:
-        listed = self._property(self._root, "_NET_CLIENT_LIST")
+    def _client_windows(self) -> list[int]:
+        listed = self._read_property(self._root, "_NET_CLIENT_LIST")
         if listed is not None:
             return list(listed)
-        tree = self._tree(self._root)
-        return [one.id for one in tree.children if self._viewable(one)] if tree else []
+        tree = self._query_tree(self._root)
+        return [one.id for one in tree.children if self._is_viewable(one)] if tree else []
 
-    def _viewable(self, window: Any) -> bool:
+    def _is_viewable(self, window: Any) -> bool:
         with contextlib.suppress(error.XError):
             return bool(window.get_attributes().map_state == X.IsViewable)
         return False
 
-    def _window(self, number: int) -> ScreenWindow | None:
+    def _read_window(self, number: int) -> ScreenWindow | None:
         window = self._display.create_resource_object("window", number)
         try:
-            title = self._property(window, "_NET_WM_NAME") or window.get_wm_name() or ""
+            title = self._read_property(window, "_NET_WM_NAME") or window.get_wm_name() or ""
             if isinstance(title, bytes):
                 title = title.decode("utf-8", "replace")
-            kinds = self._property(window, "_NET_WM_WINDOW_TYPE") or ()
-            states = self._property(window, "_NET_WM_STATE") or ()
+            kinds = self._read_property(window, "_NET_WM_WINDOW_TYPE") or ()
+            states = self._read_property(window, "_NET_WM_STATE") or ()
             atom = self._display.intern_atom
             size = window.get_geometry()
             at = window.translate_coords(self._root, 0, 0)
@@ -187,16 +199,18 @@ class XDisplay:
             modal = atom("_NET_WM_STATE_MODAL") in states
             dialog = modal or atom(_DIALOG) in kinds
             hidden = atom("_NET_WM_STATE_HIDDEN") in states
-            edges = self._property(window, "_GTK_FRAME_EXTENTS") or (0, 0, 0, 0)
-            named = self._property(window, "WM_CLASS") or b""
+            edges = self._read_property(window, "_GTK_FRAME_EXTENTS") or (0, 0, 0, 0)
+            named = self._read_property(window, "WM_CLASS") or b""
             kind = bytes(named).rstrip(b"\0").rpartition(b"\0")[2].decode("utf-8", "replace")
         except error.XError:
             return None
-        pid = self._pid(window) or 0
+        pid = self._window_pid(window) or 0
         left, top = int(edges[0]), int(edges[2])
-        return ScreenWindow(number, pid, cleaned(title), kind, place, dialog, hidden, (left, top))
+        return ScreenWindow(
+            number, pid, clean_foreign_text(title), kind, place, dialog, hidden, (left, top)
+        )
 
-    def _pid(self, window: Any) -> int | None:
+    def _window_pid(self, window: Any) -> int | None:
         """Return the process that a window's connection belongs to, as the server knows it.
 
         Asked each time: the number of a window that is gone is given to another's.
@@ -207,18 +221,18 @@ class XDisplay:
             for row in self._display.res_query_client_ids(spec).ids:
                 if row.value:
                     found = int(row.value[0])
-        if not found and (said := self._property(window, "_NET_WM_PID")) is not None:
+        if not found and (said := self._read_property(window, "_NET_WM_PID")) is not None:
             found = int(said[0])
         return found
 
-    def _property(self, window: Any, name: str) -> Any:
+    def _read_property(self, window: Any, name: str) -> Any:
         try:
             got = window.get_full_property(self._display.intern_atom(name), X.AnyPropertyType)
         except error.XError:
             return None
         return None if got is None else got.value
 
-    def _tree(self, window: Any) -> Any:
+    def _query_tree(self, window: Any) -> Any:
         try:
             return window.query_tree()
         except error.XError:
@@ -251,36 +265,36 @@ class XDisplay:
     def _has_menu(self, pid: int) -> bool:
         """Say whether a menu of a process is open."""
         menus = {self._display.intern_atom(f"_NET_WM_WINDOW_TYPE_{kind}") for kind in _MENUS}
-        tree = self._tree(self._root)
+        tree = self._query_tree(self._root)
         return any(
-            menus & set(self._property(one, "_NET_WM_WINDOW_TYPE") or ())
-            and self._viewable(one)
-            and self._pid(one) == pid
+            menus & set(self._read_property(one, "_NET_WM_WINDOW_TYPE") or ())
+            and self._is_viewable(one)
+            and self._window_pid(one) == pid
             for one in (tree.children if tree else ())
         )
 
-    def stroke(self, stroke: Stroke) -> None:
+    def press_stroke(self, stroke: Stroke) -> None:
         """Press and release a combination."""
         symbol = KEYSYMS.get(stroke.key) or keysym_of(stroke.key)
-        with self._lock, self._lent([symbol]) as keys:
+        with self._lock, self._lend_keys([symbol]) as keys:
             code, shifted = keys[symbol]
             held = [
                 _HELD[name]
                 for name in ("control", "option", "command", "shift")
                 if name in stroke.modifiers or (name == "shift" and shifted)
             ]
-            self._press(code, [self._display.keysym_to_keycode(one) for one in held])
+            self._press_keys(code, [self._display.keysym_to_keycode(one) for one in held])
 
-    def write(self, text: str, check: Callable[[], None]) -> None:
+    def type_text(self, text: str, check: Callable[[], None]) -> None:
         """Type a text key by key; `check` is called before each, and ends it by raising."""
         shift = self._display.keysym_to_keycode(_HELD["shift"])
         waiting = list(text)
         while waiting:
             with self._lock:
-                spare = max(len(self._spare()), 1)
+                spare = max(len(self._spare_keys()), 1)
                 part: list[str] = []
                 lent: set[int] = set()
-                known = self._known()
+                known = self._known_keys()
                 while waiting:
                     symbol = keysym_of(waiting[0])
                     if symbol not in known and symbol not in lent:
@@ -288,21 +302,21 @@ class XDisplay:
                             break
                         lent.add(symbol)
                     part.append(waiting.pop(0))
-                with self._lent([keysym_of(char) for char in part]) as keys:
+                with self._lend_keys([keysym_of(char) for char in part]) as keys:
                     for char in part:
                         check()
                         code, shifted = keys[keysym_of(char)]
-                        self._press(code, [shift] if shifted else [])
+                        self._press_keys(code, [shift] if shifted else [])
                         time.sleep(_PACE)
 
-    def paste(self, text: str) -> None:
+    def paste_text(self, text: str) -> None:
         """Paste a text; the clipboard holds afterwards what it held before."""
         with self._lock:
             if self._clipboard is None:
                 self._clipboard = Clipboard(self._name)
-            self._clipboard.paste(text, lambda: self.stroke(_PASTE))
+            self._clipboard.paste_text(text, lambda: self.press_stroke(_PASTE))
 
-    def _press(self, code: int, held: Sequence[int]) -> None:
+    def _press_keys(self, code: int, held: Sequence[int]) -> None:
         down: list[int] = []
         try:
             for one in (*held, code):
@@ -313,19 +327,19 @@ class XDisplay:
                 xtest.fake_input(self._display, X.KeyRelease, one)
             self._display.sync()
 
-    def _mapping(self) -> list[list[int]]:
+    def _keyboard_mapping(self) -> list[list[int]]:
         info = self._display.display.info
         count = info.max_keycode - info.min_keycode + 1
         return list(map(list, self._display.get_keyboard_mapping(info.min_keycode, count)))
 
-    def _known(self) -> dict[int, tuple[int, bool]]:
+    def _known_keys(self) -> dict[int, tuple[int, bool]]:
         """Return keysym -> key and whether with Shift, in the layout that is in force."""
         state = self._root.query_pointer().mask
         group = 2 if state & _GROUPS else 0
         first = self._display.display.info.min_keycode
         caps = bool(state & X.LockMask)
         found: dict[int, tuple[int, bool]] = {}
-        for number, row in enumerate(self._mapping()):
+        for number, row in enumerate(self._keyboard_mapping()):
             plain, shifted = [*row, 0, 0, 0, 0][group : group + 2]
             pair = ((plain, False), (shifted, True))
             # With the caps lock on, Shift makes letters small.
@@ -335,24 +349,24 @@ class XDisplay:
                     found.setdefault(symbol, (first + number, with_shift is not turned))
         return found
 
-    def _spare(self) -> list[int]:
+    def _spare_keys(self) -> list[int]:
         first = self._display.display.info.min_keycode
-        rows = enumerate(self._mapping())
+        rows = enumerate(self._keyboard_mapping())
         return [first + number for number, row in rows if not any(row)]
 
     @contextmanager
-    def _lent(self, symbols: Sequence[int]) -> Iterator[dict[int, tuple[int, bool]]]:
+    def _lend_keys(self, symbols: Sequence[int]) -> Iterator[dict[int, tuple[int, bool]]]:
         """Give keysyms that no key has a spare key each, and take it back after the block."""
-        known = self._known()
+        known = self._known_keys()
         lacking = list(dict.fromkeys(one for one in symbols if one not in known))
         if not lacking:
             yield known
             return
-        spare = self._spare()
+        spare = self._spare_keys()
         if len(spare) < len(lacking):
             raise ActionFailed("this keyboard has no spare key for a character of the text")
         lent = dict(zip(lacking, reversed(spare), strict=False))
-        width = max(len(self._mapping()[0]), 1)
+        width = max(len(self._keyboard_mapping()[0]), 1)
         try:
             for symbol, code in lent.items():
                 self._display.change_keyboard_mapping(code, [[symbol] * width])
@@ -368,20 +382,20 @@ class XDisplay:
 
     # Pointer
 
-    def point(self, x: float, y: float) -> None:
+    def move_pointer(self, x: float, y: float) -> None:
         """Move the pointer to a point of the screen."""
         with self._lock:
             xtest.fake_input(self._display, X.MotionNotify, x=int(x), y=int(y))
             self._display.sync()
 
-    def button(self, name: str, *, down: bool) -> None:
+    def set_button(self, name: str, *, down: bool) -> None:
         """Press or release a button: left, middle, right."""
         with self._lock:
             kind = X.ButtonPress if down else X.ButtonRelease
             xtest.fake_input(self._display, kind, _BUTTONS[name])
             self._display.sync()
 
-    def click(self, name: str, count: int = 1) -> None:
+    def click_button(self, name: str, count: int = 1) -> None:
         """Click a button, all in one request: apart, they are no double click on a busy machine."""
         with self._lock:
             for _ in range(count):
@@ -389,7 +403,7 @@ class XDisplay:
                     xtest.fake_input(self._display, kind, _BUTTONS[name])
             self._display.sync()
 
-    def wheel(self, right: int, down: int) -> None:
+    def turn_wheel(self, right: int, down: int) -> None:
         """Turn the wheel by so many notches; negative is left and up."""
         with self._lock:
             for count, ahead, back in ((right, 7, 6), (down, 5, 4)):

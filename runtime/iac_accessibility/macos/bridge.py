@@ -17,31 +17,31 @@ from iac_accessibility.macos import workspace
 from iac_accessibility.macos.frameworks import (
     AppKit,
     CoreFoundation,
-    attribute,
-    many,
-    pooled,
-    raised,
-    timed,
+    in_autorelease_pool,
+    raise_for_error,
+    read_attribute,
+    read_attributes,
+    with_timeout,
 )
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.macos.hands import MacHands
+from iac_accessibility.macos.hands import MacInputDevices
 from iac_accessibility.macos.observer import MacWatch
 from iac_accessibility.macos.reading import MacReader, children_of
 from iac_accessibility.model import (
+    AcceptedValue,
+    AccessDenied,
     ActionFailed,
+    AppNotResponding,
     ChangeKind,
-    Denied,
+    Detail,
+    ElementGone,
     Frame,
-    Gone,
     Handle,
-    Picture,
-    Settable,
-    Silent,
+    ScreenPicture,
     UiApp,
     UiFault,
     Unsupported,
-    Want,
-    cleaned,
+    clean_foreign_text,
 )
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name
 
@@ -60,34 +60,34 @@ _SCROLL_TO: Final = "AXScrollToVisible"
 class MacBridge:
     """Apps of this Mac."""
 
-    free = Want.IDENTIFIER | Want.VALUE
+    free = Detail.IDENTIFIER | Detail.VALUE
     # A static text is called by its value.
     select_all_keys = parse_stroke("cmd+a")
     text_end_keys = parse_stroke("cmd+down")
 
     def __init__(self) -> None:
         # On the system-wide element it is the default of this process; macOS would wait 6 s.
-        timed(Ax.AXUIElementCreateSystemWide(), _DEFAULT_SECONDS)
+        with_timeout(Ax.AXUIElementCreateSystemWide(), _DEFAULT_SECONDS)
         self._prompted = False
-        self.hands = MacHands()
+        self.input_devices = MacInputDevices()
         self._woken: dict[int, UiApp] = {}
 
-    @pooled
+    @in_autorelease_pool
     def close(self) -> None:
         """Switch back what was switched on in apps that still run."""
         for app in self._woken.values():
-            if workspace.alive(app):
-                element = timed(Ax.AXUIElementCreateApplication(app.pid), _DEFAULT_SECONDS)
+            if workspace.is_alive(app):
+                element = with_timeout(Ax.AXUIElementCreateApplication(app.pid), _DEFAULT_SECONDS)
                 Ax.AXUIElementSetAttributeValue(element, _ENHANCED, False)
         self._woken.clear()
 
-    @pooled
-    def apps(self, timeout: float) -> list[UiApp]:  # noqa: ARG002 (the workspace answers at once)
+    @in_autorelease_pool
+    def running_apps(self, timeout: float) -> list[UiApp]:  # noqa: ARG002 (the workspace answers at once)
         """Return the apps with an interface: those in the Dock, and those of the menu bar."""
-        return workspace.running()
+        return workspace.running_apps()
 
-    @pooled
-    def installed(self, name: str) -> bool:
+    @in_autorelease_pool
+    def is_installed(self, name: str) -> bool:
         """Say whether an app of that bundle id, or in a usual folder under that name, is there."""
         shared = AppKit.NSWorkspace.sharedWorkspace()
         if shared.URLForApplicationWithBundleIdentifier_(name) is not None:
@@ -97,25 +97,25 @@ class MacBridge:
         folders = [*map(Path, _FOLDERS), Path.home() / "Applications"]
         return any((folder / f"{name}.app").exists() for folder in folders)
 
-    @pooled
-    def alive(self, app: UiApp) -> bool:
+    @in_autorelease_pool
+    def is_alive(self, app: UiApp) -> bool:
         """Say whether the process runs and is the one that was launched then."""
-        return workspace.alive(app)
+        return workspace.is_alive(app)
 
-    @pooled
-    def root(self, app: UiApp, timeout: float) -> Handle:
+    @in_autorelease_pool
+    def app_element(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, having asked it for its role: that shows permission."""
         element: Handle = Ax.AXUIElementCreateApplication(app.pid)
         try:
-            attribute(timed(element, timeout), Ax.kAXRoleAttribute)
-        except Silent:
+            read_attribute(with_timeout(element, timeout), Ax.kAXRoleAttribute)
+        except AppNotResponding:
             self._check_trusted()
             raise
-        except Denied:
+        except AccessDenied:
             self._check_trusted()
             raise
         except Unsupported as fault:
-            raise Gone(str(fault)) from None
+            raise ElementGone(str(fault)) from None
         return element
 
     def _check_trusted(self) -> None:
@@ -128,213 +128,220 @@ class MacBridge:
         if not self._prompted:
             self._prompted = True
             Ax.AXIsProcessTrustedWithOptions({Ax.kAXTrustedCheckOptionPrompt: True})
-        raise Denied("this process has no Accessibility permission")
+        raise AccessDenied("this process has no Accessibility permission")
 
-    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> MacReader:  # noqa: ARG002
+    def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> MacReader:  # noqa: ARG002
         """Return a reader; macOS has nothing to read in bulk but an element's attributes."""
         return MacReader()
 
-    @pooled
-    def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:  # noqa: ARG002
+    @in_autorelease_pool
+    def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:  # noqa: ARG002
         """Return the way from the window to the element."""
         end = time.monotonic() + timeout
         way = [handle]
         while len(way) < _MAX_DEPTH:
             left = end - time.monotonic()
             if left <= 0:
-                raise Silent("the element's containers could not be read in time")
-            parent = attribute(timed(way[-1], left), Ax.kAXParentAttribute)
-            role = attribute(timed(parent, left), Ax.kAXRoleAttribute)
+                raise AppNotResponding("the element's containers could not be read in time")
+            parent = read_attribute(with_timeout(way[-1], left), Ax.kAXParentAttribute)
+            role = read_attribute(with_timeout(parent, left), Ax.kAXRoleAttribute)
             if role == Ax.kAXApplicationRole or parent in way:
                 break
             way.append(parent)
         return way[::-1]
 
-    @pooled
-    def focused(self, app: UiApp, timeout: float) -> Handle | None:
+    @in_autorelease_pool
+    def focused_element(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
-        element = timed(Ax.AXUIElementCreateApplication(app.pid), timeout)
+        element = with_timeout(Ax.AXUIElementCreateApplication(app.pid), timeout)
         try:
-            found: Handle | None = attribute(element, Ax.kAXFocusedUIElementAttribute)
+            found: Handle | None = read_attribute(element, Ax.kAXFocusedUIElementAttribute)
         except Unsupported:
             return None
         return found
 
-    @pooled
-    def picture(self, app: UiApp, frame: Frame, timeout: float) -> Picture:
+    @in_autorelease_pool
+    def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:
         """Return what the window server shows of the window that holds a frame."""
         # Needed for pictures only.
-        from iac_accessibility.macos.picture import grab
+        from iac_accessibility.macos.picture import capture_window
 
-        return grab(app.pid, frame, timeout)
+        return capture_window(app.pid, frame, timeout)
 
-    @pooled
-    def settable(self, handle: Handle, timeout: float) -> Settable:
+    @in_autorelease_pool
+    def accepted_value(self, handle: Handle, timeout: float) -> AcceptedValue:
         """Return what the element takes: what its value is now says the kind."""
-        element = timed(handle, timeout)
+        element = with_timeout(handle, timeout)
         error, can = Ax.AXUIElementIsAttributeSettable(element, Ax.kAXValueAttribute, None)
         try:
-            raised(error)
+            raise_for_error(error)
         except Unsupported:
-            return Settable(None)
+            return AcceptedValue(None)
         if not can:
-            return Settable(None)
+            return AcceptedValue(None)
         names = [
             Ax.kAXRoleAttribute,
             Ax.kAXValueAttribute,
             Ax.kAXMinValueAttribute,
             Ax.kAXMaxValueAttribute,
         ]
-        role, value, low, high = many(element, names)
+        role, value, low, high = read_attributes(element, names)
         if role_name(str(role)) in BOOLEAN_ROLES:
-            return Settable("boolean")
+            return AcceptedValue("boolean")
         if isinstance(value, int | float):
-            return Settable("number", _number(low), _number(high))
-        return Settable("text")
+            return AcceptedValue("number", _to_number(low), _to_number(high))
+        return AcceptedValue("text")
 
-    @pooled
+    @in_autorelease_pool
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:
         """Say whether the element is the default button of what holds it: a sheet, its window.
 
         A sheet is an element inside its window, and has a default button of its own.
         """
-        element = timed(handle, timeout)
+        element = with_timeout(handle, timeout)
         holders = [window]
         with suppress(Unsupported):
-            holders.insert(0, attribute(element, Ax.kAXTopLevelUIElementAttribute))
+            holders.insert(0, read_attribute(element, Ax.kAXTopLevelUIElementAttribute))
         for holder in dict.fromkeys(holders):
             with suppress(Unsupported):
                 return bool(
-                    attribute(timed(holder, timeout), Ax.kAXDefaultButtonAttribute) == handle
+                    read_attribute(with_timeout(holder, timeout), Ax.kAXDefaultButtonAttribute)
+                    == handle
                 )
         return False
 
-    @pooled
-    def children(
+    @in_autorelease_pool
+    def read_children(
         self, handle: Handle, start: int, most: int, timeout: float
     ) -> tuple[list[Handle], int]:
         """Return children from a number on, in one exchange."""
-        found, total = children_of(timed(handle, timeout), start, most)
+        found, total = children_of(with_timeout(handle, timeout), start, most)
         return list(found), total
 
-    @pooled
-    def text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
+    @in_autorelease_pool
+    def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         """Return a part of a text, by its range; of an element without ranges, of its value."""
-        element = timed(handle, timeout)
+        element = with_timeout(handle, timeout)
         try:
-            total = int(attribute(element, Ax.kAXNumberOfCharactersAttribute))
+            total = int(read_attribute(element, Ax.kAXNumberOfCharactersAttribute))
         except Unsupported:
-            value = attribute(element, Ax.kAXValueAttribute)
+            value = read_attribute(element, Ax.kAXValueAttribute)
             whole = value if isinstance(value, str) else ""
-            return cleaned(whole[start : start + most], most), len(whole)
+            return clean_foreign_text(whole[start : start + most], most), len(whole)
         count = min(most, total - start)
         if count <= 0:
             return "", total
         part = Ax.AXValueCreate(Ax.kAXValueTypeCFRange, CoreFoundation.CFRangeMake(start, count))
         name = Ax.kAXStringForRangeParameterizedAttribute
         error, text = Ax.AXUIElementCopyParameterizedAttributeValue(element, name, part, None)
-        raised(error)
-        return cleaned(text, most), total
+        raise_for_error(error)
+        return clean_foreign_text(text, most), total
 
-    @pooled
-    def perform(self, handle: Handle, action: str, timeout: float) -> None:
+    @in_autorelease_pool
+    def perform_action(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out an action."""
-        element = timed(handle, timeout)
+        element = with_timeout(handle, timeout)
         error, names = Ax.AXUIElementCopyActionNames(element, None)
-        raised(error)
+        raise_for_error(error)
         for name in names or ():
             if action_name(str(name)) == action:
-                raised(Ax.AXUIElementPerformAction(element, name))
+                raise_for_error(Ax.AXUIElementPerformAction(element, name))
                 return
         raise Unsupported(f"no action {action}")
 
-    @pooled
+    @in_autorelease_pool
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
         """Set the value."""
-        element = timed(handle, timeout)
-        raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXValueAttribute, value))
+        element = with_timeout(handle, timeout)
+        raise_for_error(Ax.AXUIElementSetAttributeValue(element, Ax.kAXValueAttribute, value))
 
-    def names(self, app: UiApp) -> Sequence[str]:
+    def other_names(self, app: UiApp) -> Sequence[str]:
         """Return the titles of the app's windows."""
-        return [one.title for one in self.hands.windows() if one.pid == app.pid and one.title]
+        return [
+            one.title
+            for one in self.input_devices.list_windows()
+            if one.pid == app.pid and one.title
+        ]
 
-    @pooled
+    @in_autorelease_pool
     def runs_input(self, app: UiApp) -> bool:
         """Say whether the app declares itself a shell."""
         return workspace.runs_input(app)
 
-    @pooled
+    @in_autorelease_pool
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         """Give an element the keyboard."""
-        element = timed(handle, timeout)
-        raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXFocusedAttribute, True))
+        element = with_timeout(handle, timeout)
+        raise_for_error(Ax.AXUIElementSetAttributeValue(element, Ax.kAXFocusedAttribute, True))
 
-    @pooled
+    @in_autorelease_pool
     def has_focus(self, handle: Handle, timeout: float) -> bool:
         """Say whether an element has the keyboard."""
-        return bool(attribute(timed(handle, timeout), Ax.kAXFocusedAttribute))
+        return bool(read_attribute(with_timeout(handle, timeout), Ax.kAXFocusedAttribute))
 
-    @pooled
+    @in_autorelease_pool
     def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
         """Put a text in behind all that is there: over an empty selection at the end."""
-        element = timed(handle, timeout)
-        count = int(attribute(element, Ax.kAXNumberOfCharactersAttribute))
-        self._select(element, count, 0)
-        raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXSelectedTextAttribute, text))
+        element = with_timeout(handle, timeout)
+        count = int(read_attribute(element, Ax.kAXNumberOfCharactersAttribute))
+        self._select_range(element, count, 0)
+        raise_for_error(Ax.AXUIElementSetAttributeValue(element, Ax.kAXSelectedTextAttribute, text))
 
-    @pooled
+    @in_autorelease_pool
     def select_all(self, handle: Handle, timeout: float) -> bool:
         """Select what a text holds."""
-        element = timed(handle, timeout)
-        self._select(element, 0, int(attribute(element, Ax.kAXNumberOfCharactersAttribute)))
+        element = with_timeout(handle, timeout)
+        self._select_range(
+            element, 0, int(read_attribute(element, Ax.kAXNumberOfCharactersAttribute))
+        )
         return True
 
-    def _select(self, element: Any, start: int, count: int) -> None:
+    def _select_range(self, element: Any, start: int, count: int) -> None:
         part = Ax.AXValueCreate(Ax.kAXValueTypeCFRange, CoreFoundation.CFRangeMake(start, count))
         name = Ax.kAXSelectedTextRangeAttribute
-        raised(Ax.AXUIElementSetAttributeValue(element, name, part))
+        raise_for_error(Ax.AXUIElementSetAttributeValue(element, name, part))
 
-    @pooled
-    def select(self, handle: Handle, index: int, timeout: float) -> None:
+    @in_autorelease_pool
+    def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child by its place."""
-        found, _ = children_of(timed(handle, timeout), index, 1)
+        found, _ = children_of(with_timeout(handle, timeout), index, 1)
         if not found:
-            raise Gone("the option is gone")
-        raised(Ax.AXUIElementSetAttributeValue(found[0], Ax.kAXSelectedAttribute, True))
+            raise ElementGone("the option is gone")
+        raise_for_error(Ax.AXUIElementSetAttributeValue(found[0], Ax.kAXSelectedAttribute, True))
 
-    @pooled
+    @in_autorelease_pool
     def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:  # noqa: ARG002
         """Return what lies at a point of the screen, whatever window or app it is of."""
-        system = timed(Ax.AXUIElementCreateSystemWide(), timeout)
+        system = with_timeout(Ax.AXUIElementCreateSystemWide(), timeout)
         error, handle = Ax.AXUIElementCopyElementAtPosition(system, x, y, None)
-        timed(system, _DEFAULT_SECONDS)
-        raised(error)
+        with_timeout(system, _DEFAULT_SECONDS)
+        raise_for_error(error)
         found: Handle | None = handle
         return found
 
-    @pooled
+    @in_autorelease_pool
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view, where it has that action."""
         try:
-            raised(Ax.AXUIElementPerformAction(timed(handle, timeout), _SCROLL_TO))
+            raise_for_error(Ax.AXUIElementPerformAction(with_timeout(handle, timeout), _SCROLL_TO))
         except (Unsupported, ActionFailed):
             return False
         return True
 
-    @pooled
+    @in_autorelease_pool
     def full_text(self, handle: Handle, timeout: float) -> str | None:
         """Return the whole text; None where it is a secret, or the element has none."""
-        element = timed(handle, timeout)
-        subrole, value = many(element, [Ax.kAXSubroleAttribute, Ax.kAXValueAttribute])
+        element = with_timeout(handle, timeout)
+        subrole, value = read_attributes(element, [Ax.kAXSubroleAttribute, Ax.kAXValueAttribute])
         if subrole == Ax.kAXSecureTextFieldSubrole:
             return None
         return str(value) if isinstance(value, str) else None
 
-    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> MacWatch:
+    def watch_changes(self, app: UiApp, kinds: Collection[ChangeKind]) -> MacWatch:
         """Begin to collect changes in the app."""
         return MacWatch(app, kinds)
 
-    @pooled
+    @in_autorelease_pool
     def request_tree(self, app: UiApp) -> str:
         """Switch on what Electron and Chromium listen to; they may answer with an error and do it.
 
@@ -342,9 +349,9 @@ class MacBridge:
         with an animation (Hammerspoon #3836), so the second switch is put back in the end if it
         was off.
         """
-        element = timed(Ax.AXUIElementCreateApplication(app.pid), _DEFAULT_SECONDS)
+        element = with_timeout(Ax.AXUIElementCreateApplication(app.pid), _DEFAULT_SECONDS)
         try:
-            before = bool(attribute(element, _ENHANCED))
+            before = bool(read_attribute(element, _ENHANCED))
         except UiFault:
             before = False
         answers = [
@@ -357,5 +364,5 @@ class MacBridge:
         return f"{app.name} builds its tree on demand, so it was asked for it{sure}"
 
 
-def _number(value: Any) -> float | None:
+def _to_number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) else None

@@ -11,7 +11,14 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, Final, ParamSpec, TypeVar
 
-from iac_accessibility.model import ActionFailed, Denied, Gone, Silent, UiFault, Unsupported
+from iac_accessibility.model import (
+    AccessDenied,
+    ActionFailed,
+    AppNotResponding,
+    ElementGone,
+    UiFault,
+    Unsupported,
+)
 
 AppKit: Final[Any] = import_module("AppKit")
 CoreFoundation: Final[Any] = import_module("CoreFoundation")
@@ -23,7 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def pooled(function: Callable[P, R]) -> Callable[P, R]:
+def in_autorelease_pool(function: Callable[P, R]) -> Callable[P, R]:
     """Return the function inside an autorelease pool.
 
     Only the main thread of an app has one by itself; without, what is handed out on a thread of
@@ -31,23 +38,23 @@ def pooled(function: Callable[P, R]) -> Callable[P, R]:
     """
 
     @wraps(function)
-    def call(*given: P.args, **named: P.kwargs) -> R:
+    def call_in_pool(*given: P.args, **named: P.kwargs) -> R:
         with objc.autorelease_pool():
             return function(*given, **named)
 
-    return call
+    return call_in_pool
 
 
 _FAULTS: Final[dict[int, type[UiFault]]] = {
-    HIServices.kAXErrorInvalidUIElement: Gone,
-    HIServices.kAXErrorCannotComplete: Silent,
+    HIServices.kAXErrorInvalidUIElement: ElementGone,
+    HIServices.kAXErrorCannotComplete: AppNotResponding,
     HIServices.kAXErrorAttributeUnsupported: Unsupported,
     HIServices.kAXErrorActionUnsupported: Unsupported,
     HIServices.kAXErrorNotificationUnsupported: Unsupported,
     HIServices.kAXErrorParameterizedAttributeUnsupported: Unsupported,
     HIServices.kAXErrorNoValue: Unsupported,
     HIServices.kAXErrorNotImplemented: Unsupported,
-    HIServices.kAXErrorAPIDisabled: Denied,
+    HIServices.kAXErrorAPIDisabled: AccessDenied,
 }
 
 
@@ -58,39 +65,39 @@ def fault_of(error: int) -> UiFault | None:
     return _FAULTS.get(error, ActionFailed)(f"AXError {error}")
 
 
-def raised(error: int) -> None:
+def raise_for_error(error: int) -> None:
     """Raise what an error number means."""
     fault = fault_of(error)
     if fault is not None:
         raise fault
 
 
-def timed(element: Any, seconds: float) -> Any:
+def with_timeout(element: Any, seconds: float) -> Any:
     """Return the element, with the time that its app has to answer."""
     # 0 would mean the system's default, 6 seconds.
     HIServices.AXUIElementSetMessagingTimeout(element, max(seconds, 0.02))
     return element
 
 
-def attribute(element: Any, name: str) -> Any:
+def read_attribute(element: Any, name: str) -> Any:
     """Return the value of an attribute.
 
     Raises:
         UiFault: The element has none, is gone, or its app does not answer.
     """
     error, value = HIServices.AXUIElementCopyAttributeValue(element, name, None)
-    raised(error)
+    raise_for_error(error)
     return value
 
 
-def many(element: Any, names: Sequence[str]) -> list[Any]:
+def read_attributes(element: Any, names: Sequence[str]) -> list[Any]:
     """Return the values of attributes in one exchange, None for those that it does not have.
 
     Raises:
         UiFault: The element is gone, or its app does not answer.
     """
     error, values = HIServices.AXUIElementCopyMultipleAttributeValues(element, names, 0, None)
-    raised(error)
+    raise_for_error(error)
     return [None if _is_error(value) else value for value in values]
 
 

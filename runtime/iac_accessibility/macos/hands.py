@@ -18,14 +18,21 @@ from iac_accessibility.macos import workspace
 from iac_accessibility.macos.frameworks import (
     AppKit,
     Quartz,
-    attribute,
-    pooled,
-    raised,
+    in_autorelease_pool,
+    raise_for_error,
+    read_attribute,
     secure_input_enabled,
-    timed,
+    with_timeout,
 )
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.model import ActionFailed, Frame, Gone, ScreenWindow, UiFault, cleaned
+from iac_accessibility.model import (
+    ActionFailed,
+    ElementGone,
+    Frame,
+    ScreenWindow,
+    UiFault,
+    clean_foreign_text,
+)
 
 _NAMED: Final = {
     "return": 36,
@@ -90,8 +97,8 @@ _SETTLE: Final = 0.3
 _PASTE: Final = Stroke(frozenset(("command",)), "v")
 
 
-class MacHands:
-    """What a person's hands do on a Mac; see `bridge.Hands`."""
+class MacInputDevices:
+    """What a person's hands do on a Mac; see `InputDevices`."""
 
     def __init__(self) -> None:
         self._at = (0.0, 0.0)
@@ -100,33 +107,42 @@ class MacHands:
     def close(self) -> None:
         """Nothing is held."""
 
-    @pooled
-    def windows(self) -> list[ScreenWindow]:
+    @in_autorelease_pool
+    def list_windows(self) -> list[ScreenWindow]:
         """Return the ordinary windows on the screen, the topmost first."""
-        return [_window(row) for row in _rows()]
+        return [_to_screen_window(row) for row in _ordinary_window_rows()]
 
-    @pooled
-    def front(self) -> ScreenWindow | None:
+    @in_autorelease_pool
+    def front_window(self) -> ScreenWindow | None:
         """Return the topmost window of the app that has the keyboard."""
-        pid = workspace.frontmost()
-        return next((one for one in map(_window, _rows()) if one.pid == pid), None)
+        pid = workspace.frontmost_pid()
+        return next(
+            (one for one in map(_to_screen_window, _ordinary_window_rows()) if one.pid == pid), None
+        )
 
-    @pooled
+    @in_autorelease_pool
     def window_at(self, x: float, y: float, *, listed: bool = False) -> ScreenWindow | None:  # noqa: ARG002
         """Return the window on top at a point."""
-        return next((one for one in map(_window, _rows()) if one.frame.holds(x, y)), None)
+        return next(
+            (
+                one
+                for one in map(_to_screen_window, _ordinary_window_rows())
+                if one.frame.holds(x, y)
+            ),
+            None,
+        )
 
-    @pooled
+    @in_autorelease_pool
     def raise_window(self, number: int) -> None:
         """Bring a window's app to the front, and the window before its others."""
-        pid, element = self._element(number)
+        pid, element = self._window_element(number)
         workspace.activate_process(pid, _SECONDS)
-        raised(Ax.AXUIElementPerformAction(element, Ax.kAXRaiseAction))
+        raise_for_error(Ax.AXUIElementPerformAction(element, Ax.kAXRaiseAction))
 
-    @pooled
+    @in_autorelease_pool
     def place_window(self, number: int, frame: Frame) -> None:
         """Move and resize a window."""
-        _, element = self._element(number)
+        _, element = self._window_element(number)
         place = Quartz.CGPointMake(frame.x, frame.y)
         size = Quartz.CGSizeMake(frame.width, frame.height)
         for name, kind, held in (
@@ -134,38 +150,38 @@ class MacHands:
             (Ax.kAXSizeAttribute, Ax.kAXValueTypeCGSize, size),
         ):
             value = Ax.AXValueCreate(kind, held)
-            raised(Ax.AXUIElementSetAttributeValue(element, name, value))
+            raise_for_error(Ax.AXUIElementSetAttributeValue(element, name, value))
 
-    @pooled
+    @in_autorelease_pool
     def minimize_window(self, number: int) -> None:
         """Minimize a window."""
-        _, element = self._element(number)
-        raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXMinimizedAttribute, True))
+        _, element = self._window_element(number)
+        raise_for_error(Ax.AXUIElementSetAttributeValue(element, Ax.kAXMinimizedAttribute, True))
 
-    def _element(self, number: int) -> tuple[int, Any]:
+    def _window_element(self, number: int) -> tuple[int, Any]:
         """Return process and element of a window; the interface knows them by their place."""
-        row = next((one for one in self.windows() if one.number == number), None)
+        row = next((one for one in self.list_windows() if one.number == number), None)
         if row is None:
-            raise Gone("the window is gone")
-        app = timed(Ax.AXUIElementCreateApplication(row.pid), _SECONDS)
-        for element in attribute(app, Ax.kAXWindowsAttribute) or ():
+            raise ElementGone("the window is gone")
+        app = with_timeout(Ax.AXUIElementCreateApplication(row.pid), _SECONDS)
+        for element in read_attribute(app, Ax.kAXWindowsAttribute) or ():
             try:
-                place = attribute(element, Ax.kAXPositionAttribute)
+                place = read_attribute(element, Ax.kAXPositionAttribute)
             except UiFault:
                 continue
             _, at = Ax.AXValueGetValue(place, Ax.kAXValueTypeCGPoint, None)
             if (at.x, at.y) == (row.frame.x, row.frame.y):
                 return row.pid, element
-        raise Gone("the window is not in the app's interface")
+        raise ElementGone("the window is not in the app's interface")
 
-    @pooled
+    @in_autorelease_pool
     def check_modifiers(self) -> None:
         """Raise where a person holds a modifier key down."""
         state = Quartz.CGEventSourceFlagsState(Quartz.kCGEventSourceStateHIDSystemState)
         if any(state & flag for flag in _FLAGS.values()):
             raise ActionFailed("a modifier key is held down on the keyboard")
 
-    @pooled
+    @in_autorelease_pool
     def check_grab(self, pid: int) -> None:
         """Raise where a process but this one has the keyboard to itself (secure event input)."""
         if not secure_input_enabled():
@@ -174,10 +190,10 @@ class MacHands:
         if session.get(_HOLDER) != pid:
             raise ActionFailed(HELD)
 
-    @pooled
-    def stroke(self, stroke: Stroke) -> None:
+    @in_autorelease_pool
+    def press_stroke(self, stroke: Stroke) -> None:
         """Press and release a combination, in the app that has the keyboard."""
-        pid = workspace.frontmost()
+        pid = workspace.frontmost_pid()
         flags = 0
         for name in stroke.modifiers:
             flags |= _FLAGS[name]
@@ -190,26 +206,26 @@ class MacHands:
             Quartz.CGEventSetFlags(event, flags)
             Quartz.CGEventPostToPid(pid, event)
 
-    def write(self, text: str, check: Callable[[], None]) -> None:
+    def type_text(self, text: str, check: Callable[[], None]) -> None:
         """Type a text; line breaks and tabs by their keys."""
-        for part in _parts(text):
+        for part in _split_text(text):
             check()
             if part in ("\n", "\t"):
-                self.stroke(Stroke(frozenset(), "return" if part == "\n" else "tab"))
+                self.press_stroke(Stroke(frozenset(), "return" if part == "\n" else "tab"))
             else:
-                self._type(part)
+                self._type_part(part)
 
-    @pooled
-    def _type(self, part: str) -> None:
-        pid = workspace.frontmost()
+    @in_autorelease_pool
+    def _type_part(self, part: str) -> None:
+        pid = workspace.frontmost_pid()
         for down in (True, False):
             event = Quartz.CGEventCreateKeyboardEvent(None, 0, down)
             units = len(part.encode("utf-16-le")) // 2
             Quartz.CGEventKeyboardSetUnicodeString(event, units, part)
             Quartz.CGEventPostToPid(pid, event)
 
-    @pooled
-    def paste(self, text: str) -> None:
+    @in_autorelease_pool
+    def paste_text(self, text: str) -> None:
         """Paste a text; what the clipboard held is put back, in all its forms."""
         board = AppKit.NSPasteboard.generalPasteboard()
         before = [
@@ -220,43 +236,43 @@ class MacHands:
         board.setString_forType_(text, AppKit.NSPasteboardTypeString)
         count = board.changeCount()
         try:
-            self.stroke(_PASTE)
+            self.press_stroke(_PASTE)
             time.sleep(_SETTLE)
         finally:
             # Whoever copied something meanwhile keeps it.
             if board.changeCount() == count:
-                _restore(board, before)
+                _restore_clipboard(board, before)
 
-    @pooled
-    def point(self, x: float, y: float) -> None:
+    @in_autorelease_pool
+    def move_pointer(self, x: float, y: float) -> None:
         """Move the pointer; with a button held down it drags."""
         self._at = (x, y)
         kind = Quartz.kCGEventLeftMouseDragged if self._held else Quartz.kCGEventMouseMoved
         event = Quartz.CGEventCreateMouseEvent(None, kind, Quartz.CGPointMake(x, y), 0)
         Quartz.CGEventPost(Quartz.kCGHIDEventTap, event)
 
-    @pooled
-    def button(self, name: str, *, down: bool) -> None:
+    @in_autorelease_pool
+    def set_button(self, name: str, *, down: bool) -> None:
         """Press or release a button where the pointer is."""
         self._held = name if down else ""
-        self._post(name, down=down, clicks=1)
+        self._post_click(name, down=down, clicks=1)
 
-    @pooled
-    def click(self, name: str, count: int = 1) -> None:
+    @in_autorelease_pool
+    def click_button(self, name: str, count: int = 1) -> None:
         """Click a button; the events say which click of the gesture they are."""
         for clicks in range(1, count + 1):
             for down in (True, False):
-                self._post(name, down=down, clicks=clicks)
+                self._post_click(name, down=down, clicks=clicks)
 
-    def _post(self, name: str, *, down: bool, clicks: int) -> None:
+    def _post_click(self, name: str, *, down: bool, clicks: int) -> None:
         x, y = self._at
         at = Quartz.CGPointMake(x, y)
         event = Quartz.CGEventCreateMouseEvent(None, _EVENTS[name, down], at, _BUTTONS[name])
         Quartz.CGEventSetIntegerValueField(event, Quartz.kCGMouseEventClickState, clicks)
         Quartz.CGEventPost(Quartz.kCGHIDEventTap, event)
 
-    @pooled
-    def wheel(self, right: int, down: int) -> None:
+    @in_autorelease_pool
+    def turn_wheel(self, right: int, down: int) -> None:
         """Turn the wheel by so many lines."""
         unit = Quartz.kCGScrollEventUnitLine
         event = Quartz.CGEventCreateScrollWheelEvent(None, unit, 1, -down)
@@ -265,16 +281,16 @@ class MacHands:
         Quartz.CGEventPost(Quartz.kCGHIDEventTap, event)
 
 
-def _rows() -> list[Any]:
+def _ordinary_window_rows() -> list[Any]:
     rows = workspace.window_rows(Quartz.kCGWindowListOptionOnScreenOnly)
     return [row for row in rows if int(row[Quartz.kCGWindowLayer]) == 0]
 
 
-def _window(row: Any) -> ScreenWindow:
+def _to_screen_window(row: Any) -> ScreenWindow:
     bounds = row[Quartz.kCGWindowBounds]
     frame = Frame(*(float(bounds[name]) for name in ("X", "Y", "Width", "Height")))
     # Titles are told to those only that may record the screen.
-    title = cleaned(row.get(Quartz.kCGWindowName, ""))
+    title = clean_foreign_text(row.get(Quartz.kCGWindowName, ""))
     pid, number = int(row[Quartz.kCGWindowOwnerPID]), int(row[Quartz.kCGWindowNumber])
     return ScreenWindow(number, pid, title, "", frame)
 
@@ -291,7 +307,7 @@ def _key_of(char: str) -> tuple[int, bool]:
     raise ActionFailed(f"no key of this keyboard layout types {char}")
 
 
-def _restore(board: Any, before: list[list[tuple[Any, Any]]]) -> None:
+def _restore_clipboard(board: Any, before: list[list[tuple[Any, Any]]]) -> None:
     items = []
     for kinds in before:
         item = AppKit.NSPasteboardItem.alloc().init()
@@ -303,7 +319,7 @@ def _restore(board: Any, before: list[list[tuple[Any, Any]]]) -> None:
         board.writeObjects_(items)
 
 
-def _parts(text: str) -> list[str]:
+def _split_text(text: str) -> list[str]:
     """Return the text in pieces of at most 20 UTF-16 units; line breaks and tabs alone."""
     parts: list[str] = []
     part, units = "", 0

@@ -10,14 +10,14 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, Final
 
-from iac_accessibility.bridge import Inbox
+from iac_accessibility.bridge import ChangeQueue
 from iac_accessibility.macos.frameworks import (
     CoreFoundation,
     HIServices,
-    attribute,
     fault_of,
+    in_autorelease_pool,
     objc,
-    pooled,
+    read_attribute,
 )
 from iac_accessibility.model import ChangeKind, UiApp, UiEvent, UiFault
 
@@ -41,7 +41,7 @@ _NOTIFICATIONS: Final[dict[str, ChangeKind]] = {
 _STEP: Final = 0.1
 
 
-class MacWatch(Inbox):
+class MacWatch(ChangeQueue):
     """Collects the changes of one app until it is closed."""
 
     def __init__(self, app: UiApp, kinds: Collection[ChangeKind]) -> None:
@@ -50,7 +50,7 @@ class MacWatch(Inbox):
         self._began = time.monotonic()
         self._windows: set[Any] = set()
         self._element = HIServices.AXUIElementCreateApplication(app.pid)
-        self._callback = objc.callbackFor(HIServices.AXObserverCreate)(self._heard)
+        self._callback = objc.callbackFor(HIServices.AXObserverCreate)(self._on_notification)
         error, self._observer = HIServices.AXObserverCreate(app.pid, self._callback, None)
         fault = fault_of(error)
         if fault is not None:
@@ -58,41 +58,43 @@ class MacWatch(Inbox):
         self._thread = threading.Thread(target=self._run, name="ax-watch", daemon=True)
         self._thread.start()
 
-    def _wanted(self) -> list[str]:
+    def _wanted_notifications(self) -> list[str]:
         kinds = self._kinds | ({"window_created"} if "window_closed" in self._kinds else set())
         return [name for name, kind in _NOTIFICATIONS.items() if kind in kinds]
 
-    @pooled
+    @in_autorelease_pool
     def _run(self) -> None:
         loop = CoreFoundation.CFRunLoopGetCurrent()
         mode = CoreFoundation.kCFRunLoopDefaultMode
         source = HIServices.AXObserverGetRunLoopSource(self._observer)
         CoreFoundation.CFRunLoopAddSource(loop, source, mode)
-        for name in self._wanted():
+        for name in self._wanted_notifications():
             # What an app does not tell of is simply not heard of.
             HIServices.AXObserverAddNotification(self._observer, self._element, name, None)
         if "window_closed" in self._kinds:
             with suppress(UiFault):
-                for window in attribute(self._element, HIServices.kAXWindowsAttribute) or ():
-                    self._follow(window)
+                for window in read_attribute(self._element, HIServices.kAXWindowsAttribute) or ():
+                    self._watch_window_end(window)
         while not self.closed:
-            self._turn(mode)
+            self._run_loop_once(mode)
         CoreFoundation.CFRunLoopRemoveSource(loop, source, mode)
 
-    @pooled
-    def _turn(self, mode: str) -> None:
+    @in_autorelease_pool
+    def _run_loop_once(self, mode: str) -> None:
         CoreFoundation.CFRunLoopRunInMode(mode, _STEP, False)
 
-    def _follow(self, window: Any) -> None:
+    def _watch_window_end(self, window: Any) -> None:
         """Hear of the end of a window: an element's end is told to who asked that element."""
         self._windows.add(window)
         name = HIServices.kAXUIElementDestroyedNotification
         HIServices.AXObserverAddNotification(self._observer, window, name, None)
 
-    def _heard(self, _observer: Any, element: Any, notification: str, _refcon: Any) -> None:
+    def _on_notification(
+        self, _observer: Any, element: Any, notification: str, _refcon: Any
+    ) -> None:
         kind = _NOTIFICATIONS[notification]
         if kind == "window_created" and "window_closed" in self._kinds:
-            self._follow(element)
+            self._watch_window_end(element)
         elif kind == "element_destroyed" and element in self._windows:
             self._windows.discard(element)
             kind = "window_closed"

@@ -10,11 +10,11 @@ from typing import Any
 
 from iac_accessibility.macos import workspace
 from iac_accessibility.macos.frameworks import Quartz
-from iac_accessibility.model import Denied, Frame, Picture, Unsupported
+from iac_accessibility.model import AccessDenied, Frame, ScreenPicture, Unsupported
 from iac_runtime.execution.streams import run_process
 
 
-def grab(pid: int, frame: Frame, timeout: float) -> Picture:
+def capture_window(pid: int, frame: Frame, timeout: float) -> ScreenPicture:
     """Return the window of a process at a place.
 
     Raises:
@@ -25,8 +25,8 @@ def grab(pid: int, frame: Frame, timeout: float) -> Picture:
 
     if not Quartz.CGPreflightScreenCaptureAccess():
         Quartz.CGRequestScreenCaptureAccess()
-        raise Denied("this process may not record the screen")
-    number, place = _window(pid, frame)
+        raise AccessDenied("this process may not record the screen")
+    number, place = _find_window(pid, frame)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "window.png")
         run_process(["/usr/sbin/screencapture", "-x", "-o", f"-l{number}", str(file)], b"", timeout)
@@ -42,10 +42,10 @@ def grab(pid: int, frame: Frame, timeout: float) -> Picture:
     part = whole.crop(
         (max(area[0], 0), max(area[1], 0), min(area[2], whole.width), min(area[3], whole.height))
     )
-    return Picture(part.size, part.tobytes(), "RGBA", frame)
+    return ScreenPicture(part.size, part.tobytes(), "RGBA", frame)
 
 
-def _window(pid: int, frame: Frame) -> tuple[int, Frame]:
+def _find_window(pid: int, frame: Frame) -> tuple[int, Frame]:
     """Return the number and the place of the topmost window that holds a frame."""
     for row in workspace.window_rows(Quartz.kCGWindowListOptionOnScreenOnly):
         bounds: Any = row.get(Quartz.kCGWindowBounds)

@@ -9,19 +9,24 @@ from typing import Any, Final
 
 from iac_accessibility.levels import marked
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.macos.frameworks import many, pooled, raised, timed
+from iac_accessibility.macos.frameworks import (
+    in_autorelease_pool,
+    raise_for_error,
+    read_attributes,
+    with_timeout,
+)
 from iac_accessibility.model import (
     VALUE_LIMIT,
     ActionFailed,
+    AppNotResponding,
+    Detail,
     Frame,
     Handle,
     Scalar,
-    Silent,
     UiFault,
     UiNode,
     Unsupported,
-    Want,
-    cleaned,
+    clean_foreign_text,
 )
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name, takes_typing
 
@@ -74,32 +79,34 @@ _APPLICATION: Final = "application"
 class MacReader:
     """Reads elements one by one, each within what is left of the time."""
 
-    @pooled
-    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:
+    @in_autorelease_pool
+    def read(
+        self, handles: Sequence[Handle], want: Detail, timeout: float
+    ) -> list[UiNode | UiFault]:
         """Return one node or fault per handle; those that were not reached are silent."""
         end = time.monotonic() + timeout
         answers: list[UiNode | UiFault] = []
         for handle in handles:
             left = end - time.monotonic()
             if left <= 0:
-                answers.append(Silent("the element was not read in time"))
+                answers.append(AppNotResponding("the element was not read in time"))
                 continue
             try:
-                answers.append(_node(timed(handle, left), want))
+                answers.append(_read_node(with_timeout(handle, left), want))
             except UiFault as fault:
                 answers.append(fault)
         return answers
 
 
-def _node(element: Any, want: Want) -> UiNode:
+def _read_node(element: Any, want: Detail) -> UiNode:
     names = list(_BASE)
-    if Want.VALUE in want:
+    if Detail.VALUE in want:
         names.append(Ax.kAXValueAttribute)
-    if Want.FRAME in want:
+    if Detail.FRAME in want:
         names += [Ax.kAXPositionAttribute, Ax.kAXSizeAttribute]
-    if Want.LABEL in want:
+    if Detail.LABEL in want:
         names += _SAYING
-    held = dict(zip(names, many(element, names), strict=True))
+    held = dict(zip(names, read_attributes(element, names), strict=True))
     role = _SUBROLES.get(held[Ax.kAXSubroleAttribute]) or role_name(
         str(held[Ax.kAXRoleAttribute] or "unknown")
     )
@@ -112,51 +119,51 @@ def _node(element: Any, want: Want) -> UiNode:
         states |= {"editable", "focusable"}
     if role == "secure_text_field":
         states.add("secure")
-    value = _value(role, held.get(Ax.kAXValueAttribute))
+    value = _convert_value(role, held.get(Ax.kAXValueAttribute))
     if role in BOOLEAN_ROLES and value:
         states.add("checked")
-    said = cleaned(held[Ax.kAXDescriptionAttribute])
-    title = cleaned(held[Ax.kAXTitleAttribute])
-    asks = Want.LABEL in want
-    if Want.VALUE in want and not (asks or title or said) and takes_typing(role, states):
+    said = clean_foreign_text(held[Ax.kAXDescriptionAttribute])
+    title = clean_foreign_text(held[Ax.kAXTitleAttribute])
+    asks = Detail.LABEL in want
+    if Detail.VALUE in want and not (asks or title or said) and takes_typing(role, states):
         # Whoever reads the value of a text has to know whether it is a secret by its label.
-        held |= dict(zip(_SAYING, many(element, _SAYING), strict=True))
+        held |= dict(zip(_SAYING, read_attributes(element, _SAYING), strict=True))
         asks = True
-    children, total = _children(element, role) if Want.CHILDREN in want else ((), 0)
+    children, total = _read_children(element, role) if Detail.CHILDREN in want else ((), 0)
     if not title and role == "static_text" and isinstance(value, str):
-        title = cleaned(value)
+        title = clean_foreign_text(value)
     node = UiNode(
         element,
         role,
         # What is read aloud stands for the title of an element without one (a button's picture).
         title or said,
-        cleaned(held[Ax.kAXIdentifierAttribute]),
+        clean_foreign_text(held[Ax.kAXIdentifierAttribute]),
         frozenset(states),
         children,
         total,
         value,
         said if title else "",
-        _frame(held) if Want.FRAME in want else None,
-        _actions(element) if Want.ACTIONS in want else (),
-        "" if title or said or not asks else _label(held),
+        _read_frame(held) if Detail.FRAME in want else None,
+        _read_actions(element) if Detail.ACTIONS in want else (),
+        "" if title or said or not asks else _find_label(held),
     )
     return marked(node)
 
 
-def _label(held: dict[str, Any]) -> str:
+def _find_label(held: dict[str, Any]) -> str:
     """Return what stands for the title of an element that has none."""
     for name in _SAYING:
         value = held[name]
         if name == Ax.kAXTitleUIElementAttribute and value is not None:
             # A label is a static text: its text is its value.
-            titled = many(value, [Ax.kAXValueAttribute, Ax.kAXTitleAttribute])
+            titled = read_attributes(value, [Ax.kAXValueAttribute, Ax.kAXTitleAttribute])
             value = next((one for one in titled if isinstance(one, str) and one), None)
-        if isinstance(value, str) and (found := cleaned(value)):
+        if isinstance(value, str) and (found := clean_foreign_text(value)):
             return found
     return ""
 
 
-def _value(role: str, value: Any) -> Scalar:
+def _convert_value(role: str, value: Any) -> Scalar:
     if role == "secure_text_field" or value is None:
         return None
     if role in BOOLEAN_ROLES and isinstance(value, bool | int | float):
@@ -165,19 +172,19 @@ def _value(role: str, value: Any) -> Scalar:
         return value
     if isinstance(value, int | float):
         return float(value)
-    return cleaned(value, VALUE_LIMIT) if isinstance(value, str) else None
+    return clean_foreign_text(value, VALUE_LIMIT) if isinstance(value, str) else None
 
 
-def _children(element: Any, role: str) -> tuple[tuple[Handle, ...], int]:
+def _read_children(element: Any, role: str) -> tuple[tuple[Handle, ...], int]:
     """Return children and how many there are; -1 where the app failed to say (it does at times)."""
     try:
         if role == _APPLICATION:
-            found = _of_app(element)
+            found = _app_children(element)
             return found, len(found)
         return children_of(element, 0, CHILD_LIMIT)
     except Unsupported:
         return (), 0
-    except (Silent, ActionFailed):
+    except (AppNotResponding, ActionFailed):
         return (), _UNKNOWN
 
 
@@ -189,7 +196,7 @@ def children_of(element: Any, start: int, most: int) -> tuple[tuple[Handle, ...]
     """
     name = Ax.kAXChildrenAttribute
     error, children = Ax.AXUIElementCopyAttributeValues(element, name, start, most, None)
-    raised(error)
+    raise_for_error(error)
     found = tuple(children or ())
     if len(found) < most:
         return found, start + len(found)
@@ -197,12 +204,12 @@ def children_of(element: Any, start: int, most: int) -> tuple[tuple[Handle, ...]
     return found, int(total) if error == Ax.kAXErrorSuccess else start + len(found)
 
 
-def _of_app(element: Any) -> tuple[Handle, ...]:
+def _app_children(element: Any) -> tuple[Handle, ...]:
     """Return the app's windows, minimized ones too, then its menu bar, then its menu extras.
 
     Extras are no children of the app (Hammerspoon #1074).
     """
-    windows, bar, rest, extras = many(
+    windows, bar, rest, extras = read_attributes(
         element,
         [
             Ax.kAXWindowsAttribute,
@@ -215,7 +222,7 @@ def _of_app(element: Any) -> tuple[Handle, ...]:
     return tuple(dict.fromkeys([*(windows or ()), *bars[:1], *(rest or ()), *bars[1:]]))
 
 
-def _frame(held: dict[str, Any]) -> Frame | None:
+def _read_frame(held: dict[str, Any]) -> Frame | None:
     position, size = held[Ax.kAXPositionAttribute], held[Ax.kAXSizeAttribute]
     if position is None or size is None:
         return None
@@ -226,7 +233,7 @@ def _frame(held: dict[str, Any]) -> Frame | None:
     return Frame(point.x, point.y, extent.width, extent.height)
 
 
-def _actions(element: Any) -> tuple[str, ...]:
+def _read_actions(element: Any) -> tuple[str, ...]:
     error, names = Ax.AXUIElementCopyActionNames(element, None)
     if error != Ax.kAXErrorSuccess:
         return ()

@@ -12,24 +12,30 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from iac_accessibility.macos.frameworks import AppKit, Quartz, attribute, raised, timed
+from iac_accessibility.macos.frameworks import (
+    AppKit,
+    Quartz,
+    raise_for_error,
+    read_attribute,
+    with_timeout,
+)
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.model import ActionFailed, Gone, UiApp, UiFault, cleaned
+from iac_accessibility.model import ActionFailed, ElementGone, UiApp, UiFault, clean_foreign_text
 
 _PROBE: Final = 0.3
 _STEP: Final = 0.02
 
 
-def running() -> list[UiApp]:
+def running_apps() -> list[UiApp]:
     """Return the apps with an interface: those in the Dock, and those of the menu bar."""
     workspace = AppKit.NSWorkspace.sharedWorkspace()
     rows = window_rows(Quartz.kCGWindowListOptionAll)
     # Apps that were started since the list was made are known by their windows.
     known = {int(app.processIdentifier()): app for app in workspace.runningApplications()}
     for pid in dict.fromkeys(int(row[Quartz.kCGWindowOwnerPID]) for row in rows):
-        if pid not in known and (app := _of(pid)) is not None:
+        if pid not in known and (app := _running_application(pid)) is not None:
             known[pid] = app
-    front = frontmost()
+    front = frontmost_pid()
     found: list[UiApp] = []
     for pid, app in known.items():
         if app.activationPolicy() == AppKit.NSApplicationActivationPolicyProhibited:
@@ -37,19 +43,19 @@ def running() -> list[UiApp]:
         if pid <= 0 or pid == os.getpid() or not is_process(pid):
             continue
         identifier = str(app.bundleIdentifier() or "")
-        name = cleaned(app.localizedName()) or identifier or str(pid)
-        found.append(UiApp(pid, name, identifier, launched(app), pid == front))
+        name = clean_foreign_text(app.localizedName()) or identifier or str(pid)
+        found.append(UiApp(pid, name, identifier, launch_time(app), pid == front))
     return found
 
 
-def frontmost() -> int:
+def frontmost_pid() -> int:
     """Return the process that has the keyboard; 0 where nobody says."""
-    everything = timed(Ax.AXUIElementCreateSystemWide(), _PROBE)
+    everything = with_timeout(Ax.AXUIElementCreateSystemWide(), _PROBE)
     try:
         error, pid = Ax.AXUIElementGetPid(
-            attribute(everything, Ax.kAXFocusedApplicationAttribute), None
+            read_attribute(everything, Ax.kAXFocusedApplicationAttribute), None
         )
-        raised(error)
+        raise_for_error(error)
         return int(pid)
     except UiFault:
         pass
@@ -76,16 +82,16 @@ def is_process(pid: int) -> bool:
     return True
 
 
-def launched(app: Any) -> float:
+def launch_time(app: Any) -> float:
     """Return when an app was launched, in seconds; 0 where the system does not say."""
     date = app.launchDate()
     return 0.0 if date is None else float(date.timeIntervalSince1970())
 
 
-def alive(app: UiApp) -> bool:
+def is_alive(app: UiApp) -> bool:
     """Say whether the process runs and is the one that was launched then."""
-    found = _of(app.pid) if is_process(app.pid) else None
-    return found is not None and launched(found) == app.started
+    found = _running_application(app.pid) if is_process(app.pid) else None
+    return found is not None and launch_time(found) == app.started
 
 
 def activate_process(pid: int, timeout: float) -> None:
@@ -100,15 +106,15 @@ def activate_process(pid: int, timeout: float) -> None:
         ActionFailed: It did not come to the front in time.
     """
     end = time.monotonic() + timeout
-    found = _of(pid)
+    found = _running_application(pid)
     if found is None:
-        raise Gone("the app has ended")
-    if frontmost() == pid:
+        raise ElementGone("the app has ended")
+    if frontmost_pid() == pid:
         return
     found.activateWithOptions_(0)
-    element = timed(Ax.AXUIElementCreateApplication(pid), timeout)
+    element = with_timeout(Ax.AXUIElementCreateApplication(pid), timeout)
     Ax.AXUIElementSetAttributeValue(element, Ax.kAXFrontmostAttribute, True)
-    while frontmost() != pid:
+    while frontmost_pid() != pid:
         if time.monotonic() > end:
             raise ActionFailed("macOS did not bring the app to the front")
         time.sleep(_STEP)
@@ -116,7 +122,7 @@ def activate_process(pid: int, timeout: float) -> None:
 
 def runs_input(app: UiApp) -> bool:
     """Say whether an app is a shell: it declares itself one for executables in its Info.plist."""
-    found = _of(app.pid)
+    found = _running_application(app.pid)
     bundle = found.bundleURL() if found is not None else None
     if bundle is None:
         return False
@@ -128,5 +134,5 @@ def runs_input(app: UiApp) -> bool:
     return any(kind.get("CFBundleTypeRole") == "Shell" for kind in kinds if isinstance(kind, dict))
 
 
-def _of(pid: int) -> Any:
+def _running_application(pid: int) -> Any:
     return AppKit.NSRunningApplication.runningApplicationWithProcessIdentifier_(pid)

@@ -161,7 +161,8 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         "idClasses": [list(pair) for pair in event.id_classes],
         "parts": [event_json(part, mark) for part in event.parts],
     }
-    if event.writes:
+    if event.writes and mark:
+        # Of how it is sent, not of what is asked: a stored answer's digest has no mark.
         request["writes"] = True
     if event.after:
         request["after"] = event.after
