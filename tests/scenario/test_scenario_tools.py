@@ -180,7 +180,7 @@ class Exchanged(Sandbox):
 
     looks = 1
 
-    def kind(self, parts: Parts) -> str:
+    def entry_kind(self, parts: Parts) -> str:
         found = super().entry_kind(parts)
         self.looks -= 1
         if not self.looks:

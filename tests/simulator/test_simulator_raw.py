@@ -104,7 +104,10 @@ NAMES = ["Shopping list", "Gift ideas", "Roof repair"]
 def test_what_jxa_cannot_say_is_read_by_a_raw_event(target: str, expected: Any) -> None:
     asked = Asked()
     assert asked("notes_get", target=target) == expected
-    assert len(asked.simulator.events) == 1
+    # Beside it, what bears a name is counted.
+    counted = [event for event in asked.simulator.events if event.event == "corecnte"]
+    assert len(asked.simulator.events) - len(counted) == 1
+    assert len(counted) == target.count('["')
 
 
 def test_some_is_one_of_them_and_nothing_is_done_to_it() -> None:
