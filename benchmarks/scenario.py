@@ -20,10 +20,10 @@ from bounds import exit_status, hold_at_most
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from iac_scenario.events import Answered, Called, Ended, Event
+from iac_scenario.events import CallEvent, EndEvent, Event, ResultEvent
 from iac_scenario.output import FORMATS
-from iac_scenario.play import PlaySettings, play
-from iac_scenario.reader import load
+from iac_scenario.play import PlaySettings, play_scenario
+from iac_scenario.reader import load_scenario
 
 CALLS: Final = 1000
 BLOCK: Final = 20
@@ -97,15 +97,15 @@ def print_bash(folder: Path) -> None:
     """Print what one call of Bash takes, and what a start of bash alone takes."""
     calls = "\n".join([BASH_CALL] * CALLS)
     (folder / "bash.toml").write_text(IN_BASH.format(calls=calls))
-    answers: list[Answered] = []
+    answers: list[ResultEvent] = []
 
     def take(event: Event) -> None:
-        if isinstance(event, Answered):
+        if isinstance(event, ResultEvent):
             answers.append(event)
 
-    scenario = load(folder / "bash.toml").scenario
+    scenario = load_scenario(folder / "bash.toml").scenario
     begun = time.perf_counter()
-    anyio.run(play, scenario, ["go"], PlaySettings(), take)
+    anyio.run(play_scenario, scenario, ["go"], PlaySettings(), take)
     ours = time.perf_counter() - begun
     if any(answer.misses for answer in answers):
         print("Bash cannot run here:", answers[0].outcome.text)
@@ -141,17 +141,17 @@ async def by_both(folder: Path) -> tuple[list[float], list[float]]:
             yield "go"
 
     def take(event: Event) -> None:
-        for line in printer.lines(event):
+        for line in printer.event_lines(event):
             lines.write(line)
-        if isinstance(event, Answered):
+        if isinstance(event, ResultEvent):
             assert not event.misses, event.misses
-        if isinstance(event, Called | Answered):
+        if isinstance(event, CallEvent | ResultEvent):
             times.append(time.perf_counter())
-        if isinstance(event, Ended):
+        if isinstance(event, EndEvent):
             ours.append(times[-1] - times[0])
             times.clear()
 
-    scenario = load(folder / "case.toml").scenario
+    scenario = load_scenario(folder / "case.toml").scenario
     printer = FORMATS["stream-json"](scenario)
     server = StdioServerParameters(command=sys.executable, args=[str(folder / "server.py")])
 
@@ -162,7 +162,7 @@ async def by_both(folder: Path) -> tuple[list[float], list[float]]:
         # A client that can be asked says so in every request, and so does the engine.
         async with Client(server, elicitation_callback=asked) as client:
             await client.list_tools()
-            await play(scenario, prompts(), PlaySettings(), take)
+            await play_scenario(scenario, prompts(), PlaySettings(), take)
     return sdk, ours
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from iac_scenario.schema import ROOT, TABLES, Field
+from iac_scenario.schema import ROOT, TABLES, FieldFormat
 
 FOLDER = Path(__file__).parent
 START, END = "<!-- reference: from the table of fields -->\n", "<!-- end of the reference -->\n"
@@ -69,7 +69,7 @@ def _table(name: str) -> dict[str, Any]:
     return {**found, "required": required} if required else found
 
 
-def _field(field: Field) -> dict[str, Any]:
+def _field(field: FieldFormat) -> dict[str, Any]:
     doc = field.doc if field.honoured else f"Changes nothing here. {field.doc}"
     kinds = [_type(kind) for kind in field.types]
     # The content of a file may stand anywhere.
@@ -92,7 +92,7 @@ def _type(kind: str) -> dict[str, Any]:
     return dict(_SIMPLE[kind])
 
 
-def _row(key: str, field: Field) -> str:
+def _row(key: str, field: FieldFormat) -> str:
     types = " or ".join(map(_shown, field.types))
     without = "required" if field.required else field.default
     doc = field.doc.replace("|", "\\|")

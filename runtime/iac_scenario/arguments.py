@@ -26,7 +26,7 @@ PATTERN_SECONDS: Final = 2
 """How long one expression may take on one text."""
 
 
-def found_in(pattern: str, text: str) -> Any:
+def search_pattern(pattern: str, text: str) -> Any:
     """Return where an expression is found, or None. Raises ValueError for none, and a slow one."""
     import regex
 
@@ -40,26 +40,28 @@ def found_in(pattern: str, text: str) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _validator() -> Any:
+def _validator_class() -> Any:
     from jsonschema import Draft202012Validator, ValidationError
     from jsonschema.validators import extend
 
-    def pattern(validator: Any, wanted: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
-        if validator.is_type(value, "string") and not found_in(wanted, value):
+    def check_pattern(
+        validator: Any, wanted: str, value: Any, _schema: Any
+    ) -> Iterator[ValidationError]:
+        if validator.is_type(value, "string") and not search_pattern(wanted, value):
             yield ValidationError(f"{value!r} does not match {wanted!r}")
 
     return extend(  # type: ignore[no-untyped-call]
-        Draft202012Validator, {"pattern": pattern}
+        Draft202012Validator, {"pattern": check_pattern}
     )
 
 
 @lru_cache(maxsize=64)
-def validator_of(schema: str) -> Any:
+def schema_validator(schema: str) -> Any:
     """Return the compiled form of a JSON schema that is given as JSON."""
-    return _validator()(json.loads(schema))
+    return _validator_class()(json.loads(schema))
 
 
-def misfit(validator: Any, arguments: Any) -> str:
+def schema_violation(validator: Any, arguments: Any) -> str:
     """Return the first thing that does not fit a compiled schema, or nothing."""
     from jsonschema.exceptions import best_match
 

@@ -124,7 +124,7 @@ class BashSession:
         if len(command) > LONGEST:
             raise CallError(f"the command has more than {LONGEST:,} characters.")
         with self._running:
-            return self._run(command, timeout)
+            return self._run_command(command, timeout)
 
     def search(
         self, program: str, options: Sequence[str], limits: BashLimits, timeout: float
@@ -135,32 +135,32 @@ class BashSession:
         """
         program = os.path.realpath(program)
         with self._running:
-            words = [*self._confinement((), program), program, *options]
+            words = [*self._confinement_command((), program), program, *options]
             return run_bounded(words, self._start, {}, limits, timeout, ending=self._ending)
 
-    def _run(self, command: str, timeout: float) -> BashResult:
-        before = self._sandbox.protected() if self._guarded and not _ON_MAC else {}
+    def _run_command(self, command: str, timeout: float) -> BashResult:
+        before = self._sandbox.protected_entries() if self._guarded and not _ON_MAC else {}
         with TemporaryFile() as state:
             words = [
-                *self._confinement(list(before)),
-                *("bash", "-c", self._script(state.fileno()), "bash"),
+                *self._confinement_command(list(before)),
+                *("bash", "-c", self._wrapper_script(state.fileno()), "bash"),
                 *(command, self.folder, self._kept_variables),
             ]
             result = run_bounded(
                 words,
                 self._start,
-                self._environment(),
+                self._command_environment(),
                 self._limits,
                 timeout,
                 ending=self._ending,
                 pass_fds=(state.fileno(),),
             )
-            told = self._kept(state, result)
+            told = self._store_state(state, result)
         if self._guarded and not _ON_MAC:
             told += self._sandbox.set_aside(before)
         return result._replace(errors=result.errors + os.fsencode("".join(told)))
 
-    def _script(self, state: int) -> str:
+    def _wrapper_script(self, state: int) -> str:
         seconds = self._now().timestamp()
         values = {
             "STATE": str(state),
@@ -172,7 +172,7 @@ class BashSession:
         }
         return re.sub("|".join(values), lambda found: values[found[0]], _SCRIPT)
 
-    def _kept(self, state: IO[bytes], result: BashResult) -> list[str]:
+    def _store_state(self, state: IO[bytes], result: BashResult) -> list[str]:
         """Remember the folder and the variables for the next call; return what is to be said.
 
         The command can write to the file too: what Bash would not have written is passed over.
@@ -197,7 +197,7 @@ class BashSession:
         self.folder = self._home
         return [f"Shell cwd was reset to {self._home}\n"]
 
-    def _environment(self) -> dict[str, str]:
+    def _command_environment(self) -> dict[str, str]:
         found = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb", **self._variables}
         if self._unconfined:
             return {**found, "PATH": os.environ.get("PATH", os.defpath)}
@@ -205,15 +205,17 @@ class BashSession:
             found |= {"LANG": "en_US.UTF-8", "TMPDIR": self._scratch.name}
         return {**found, "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
-    def _confinement(self, protected: Sequence[tuple[str, ...]], program: str = "") -> list[str]:
+    def _confinement_command(
+        self, protected: Sequence[tuple[str, ...]], program: str = ""
+    ) -> list[str]:
         """Return the words before a command; `program` is one that need not be the system's."""
         if self._unconfined:
             return []
         if self._scratch is not None:
-            return self._seatbelt(os.path.realpath(self._scratch.name), program)
+            return self._seatbelt_command(os.path.realpath(self._scratch.name), program)
         root, mount = self._sandbox.root, self._sandbox.mount
-        bubblewrap, sealing = _bubblewrap()
-        shared = [word for path in _SYSTEM if Path(path).exists() for word in _bind(path)]
+        bubblewrap, sealing = _find_bubblewrap()
+        shared = [word for path in _SYSTEM if Path(path).exists() for word in _bind_options(path)]
         fixed = [at for at in map("/".join, protected) if not Path(root, at).is_symlink()]
         # Seen at its own path too: a scenario may name it by ${SANDBOX_ROOT}.
         own = [
@@ -227,13 +229,13 @@ class BashSession:
         return [
             bubblewrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
             *shared, "--proc", "/proc", "--dev", "/dev", *sealing, "--tmpfs", "/tmp",  # noqa: S108
-            *(_bind(program) if program else ()),
+            *(_bind_options(program) if program else ()),
             # Root could write into /proc/sys without any capability.
             *own, *(word for top in ("/proc", "/dev", "/") for word in ("--remount-ro", top)),
             "--chdir", mount,
         ]  # fmt: skip
 
-    def _seatbelt(self, scratch: str, program: str) -> list[str]:
+    def _seatbelt_command(self, scratch: str, program: str) -> list[str]:
         if not Path(_SEATBELT).exists():
             raise CallError(
                 f"Bash, Grep and Glob need {_SEATBELT} to run in a sandbox. Without it, {_WAY_OUT}."
@@ -253,7 +255,7 @@ class BashSession:
 
 
 @lru_cache(maxsize=1)
-def _bubblewrap() -> tuple[str, Sequence[str]]:
+def _find_bubblewrap() -> tuple[str, Sequence[str]]:
     """Return the program, and the options of newer ones that confine more closely."""
     program = shutil.which("bwrap")
     if program is None:
@@ -270,7 +272,7 @@ def _bubblewrap() -> tuple[str, Sequence[str]]:
     return program, sealing
 
 
-def _bind(path: str) -> Sequence[str]:
+def _bind_options(path: str) -> Sequence[str]:
     if (link := Path(path)).is_symlink():
         return ("--symlink", str(link.readlink()), path)
     return ("--ro-bind", path, path)
@@ -312,10 +314,10 @@ def run_bounded(
             raise CallError(
                 "a NUL byte or a lone surrogate cannot be given to a program."
             ) from None
-    return _watched(child, limits, timeout, ending or threading.Event())
+    return _collect_output(child, limits, timeout, ending or threading.Event())
 
 
-def _watched(
+def _collect_output(
     child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: float, ending: threading.Event
 ) -> BashResult:
     """Read what a process prints until it has ended or passes a limit, then end all of it."""
@@ -348,25 +350,25 @@ def _watched(
             if stopped or time.monotonic() < look:
                 continue
             look = time.monotonic() + _TICK
-            below |= (now := _descendants(child.pid))
+            below |= (now := _child_processes(child.pid))
             if ending.is_set():
                 stopped = "the session ended"
             elif time.monotonic() > deadline:
                 stopped = f"it took more than {timeout:g} s"
             elif len(now) > limits.processes:
                 stopped = f"it had more than {limits.processes} processes"
-        _end(child, below)
+        _kill_processes(child, below)
     status = child.returncode if child.returncode >= 0 else 128 - child.returncode
     return BashResult(bytes(kept[out]), bytes(kept[errors]), status, stopped)
 
 
-def _descendants(top: int) -> set[psutil.Process]:
+def _child_processes(top: int) -> set[psutil.Process]:
     with suppress(psutil.Error):
         return set(psutil.Process(top).children(recursive=True))
     return set()
 
 
-def _end(child: "subprocess.Popen[bytes]", below: set[psutil.Process]) -> None:
+def _kill_processes(child: "subprocess.Popen[bytes]", below: set[psutil.Process]) -> None:
     """End the call's group, and what left the group; the namespace of bubblewrap ends whole."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from iac_base.positions import Path
-from iac_scenario.schema import ELSEWHERE, ROOT, TABLES, Field
+from iac_scenario.schema import ELSEWHERE, ROOT, TABLES, FieldFormat
 
 Say = Callable[[Path, str], None]
 
@@ -22,27 +22,27 @@ _PLAIN: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
 }
 
 
-def check(document: Any, wrong: Say, ignored: Say) -> None:
+def check_document(document: Any, wrong: Say, ignored: Say) -> None:
     """Report to `wrong` what does not fit the format, to `ignored` what changes nothing here."""
-    _table(ROOT, document, (), wrong, ignored)
+    _check_table(ROOT, document, (), wrong, ignored)
 
 
-def dotted(path: Path) -> str:
+def format_field_path(path: Path) -> str:
     """Return a path as people write it: `responses[0].pattern`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
-def _table(name: str, value: dict[str, Any], path: Path, wrong: Say, ignored: Say) -> None:
+def _check_table(name: str, value: dict[str, Any], path: Path, wrong: Say, ignored: Say) -> None:
     fields = TABLES[name].fields
     for key, item in value.items():
         here = (*path, key)
         if key not in fields:
-            wrong(here, _unknown(key, fields))
+            wrong(here, _unknown_field_message(key, fields))
         elif not fields[key].honoured:
             ignored(here, "is a field of claudeless that has no effect here.")
         else:
-            _field(fields[key].types, item, here, wrong, ignored)
+            _check_field(fields[key].types, item, here, wrong, ignored)
     for key, field in fields.items():
         if field.required and key not in value:
             wrong(path, f"needs the field {key}.")
@@ -50,7 +50,7 @@ def _table(name: str, value: dict[str, Any], path: Path, wrong: Say, ignored: Sa
         wrong(path, f"needs the field {' or '.join(one_of)}, and only one of them.")
 
 
-def _unknown(key: str, fields: Mapping[str, Field]) -> str:
+def _unknown_field_message(key: str, fields: Mapping[str, FieldFormat]) -> str:
     near = get_close_matches(key, fields, 3, 0.6)
     if near:
         return f"unknown field. Nearest: {', '.join(near)}."
@@ -60,15 +60,15 @@ def _unknown(key: str, fields: Mapping[str, Field]) -> str:
     return f"unknown field. Known: {', '.join(known)}."
 
 
-def _field(types: tuple[str, ...], value: Any, path: Path, wrong: Say, ignored: Say) -> None:
+def _check_field(types: tuple[str, ...], value: Any, path: Path, wrong: Say, ignored: Say) -> None:
     for kind in types:
-        if _has_form(kind, value):
-            _inside(kind, value, path, wrong, ignored)
+        if _matches_type(kind, value):
+            _check_members(kind, value, path, wrong, ignored)
             return
-    wrong(path, f"must be {' or '.join(map(_described, types))}, not {_shown(value)}.")
+    wrong(path, f"must be {' or '.join(map(_describe_type, types))}, not {_describe_value(value)}.")
 
 
-def _has_form(kind: str, value: Any) -> bool:
+def _matches_type(kind: str, value: Any) -> bool:
     head, _, rest = kind.partition(" ")
     if head in _SHAPES:
         return isinstance(value, _SHAPES[head][1])
@@ -77,16 +77,16 @@ def _has_form(kind: str, value: Any) -> bool:
     return _PLAIN[kind][1](value)
 
 
-def _inside(kind: str, value: Any, path: Path, wrong: Say, ignored: Say) -> None:
+def _check_members(kind: str, value: Any, path: Path, wrong: Say, ignored: Say) -> None:
     head, _, rest = kind.partition(" ")
     if head == "table":
-        _table(rest, value, path, wrong, ignored)
+        _check_table(rest, value, path, wrong, ignored)
     elif head in ("list", "map"):
         for key, item in enumerate(value) if head == "list" else value.items():
-            _field((rest.removeprefix("of "),), item, (*path, key), wrong, ignored)
+            _check_field((rest.removeprefix("of "),), item, (*path, key), wrong, ignored)
 
 
-def _described(kind: str) -> str:
+def _describe_type(kind: str) -> str:
     head, _, rest = kind.partition(" ")
     if head in _SHAPES:
         return _SHAPES[head][0]
@@ -95,7 +95,7 @@ def _described(kind: str) -> str:
     return _PLAIN[kind][0]
 
 
-def _shown(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     for described, form in _SHAPES.values():
         if isinstance(value, form):
             return described

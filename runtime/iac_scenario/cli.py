@@ -14,12 +14,21 @@ import click
 
 from iac_base.commands import Commands
 from iac_base.distribution import DISTRIBUTION
-from iac_scenario.cli_run import ALLOW, ANY_FILE, FILE, FOUND_FILE, MCP_CONFIG, loaded, run, taking
-from iac_scenario.conversation import prompts_of
+from iac_scenario.cli_run import (
+    ALLOW,
+    ANY_FILE,
+    FILE,
+    FOUND_FILE,
+    MCP_CONFIG,
+    event_handlers,
+    load_with_warnings,
+    run,
+)
+from iac_scenario.conversation import scenario_prompts
 from iac_scenario.errors import PlayError, ScenarioError
-from iac_scenario.play import PlaySettings, inspect
-from iac_scenario.reader import load
-from iac_scenario.verdict import findings
+from iac_scenario.play import PlaySettings, inspect_scenario
+from iac_scenario.reader import load_scenario
+from iac_scenario.verdict import static_problems
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -41,9 +50,9 @@ def new(output: Path | None, server: tuple[str, ...]) -> None:
     """
     import anyio
 
-    from iac_scenario.first import first_scenario, server_of
+    from iac_scenario.first import first_scenario, parse_server
 
-    output = output or Path(f"{server_of(server)[0]}.toml")
+    output = output or Path(f"{parse_server(server)[0]}.toml")
     if output.exists():
         raise click.UsageError(f"{output} already exists; name another file with -o.")
     output.write_text(anyio.run(first_scenario, server, output), encoding="utf-8")
@@ -62,16 +71,16 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
     """Find mistakes in FILE without running it or calling a tool."""
     import anyio
 
-    scenario, warnings, secrets = load(file)
+    scenario, warnings, secrets = load_scenario(file)
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
-    found = [*map(str, findings(scenario)), *secrets]
+    found = [*map(str, static_problems(scenario)), *secrets]
     if servers:
         settings = PlaySettings(mcp_config=mcp_config)
-        found += map(str, anyio.run(inspect, scenario, settings))
+        found += map(str, anyio.run(inspect_scenario, scenario, settings))
     for line in found:
         click.echo(line, err=True)
-    rules, prompts = len(scenario.rules), prompts_of(scenario) or ()
+    rules, prompts = len(scenario.rules), scenario_prompts(scenario) or ()
     click.echo(f"{file}: {rules} rules, {len(prompts)} prompts, {len(found)} problems.")
     sys.exit(1 if found else 0)
 
@@ -125,12 +134,12 @@ def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, .
     address. Without COMMAND, serve until Ctrl-C. What fails `iac-scenario run` fails here too,
     except for calls without expectations.
     """
-    from iac_scenario.model_server import run_client, serving
+    from iac_scenario.model_server import run_client, serve_model
 
-    scenario = loaded(file)
+    scenario = load_with_warnings(file)
     scenario = replace(scenario, allowed=scenario.allowed | frozenset(allowed))
-    take, ended = taking("text", scenario, out=not command, served=True)
-    with serving(scenario, take, port) as url:
+    take, ended = event_handlers("text", scenario, out=not command, served=True)
+    with serve_model(scenario, take, port) as url:
         click.echo(f"A model that gives the scenario's answers listens on {url}", err=True)
         status = run_client(command, url)
     sys.exit(ended() or status)
@@ -144,9 +153,9 @@ def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, .
 )
 def server(file: Path, name: str | None, port: int | None) -> None:
     """Serve the mock tools of FILE as an MCP server over stdio."""
-    from iac_scenario.mock_server import serve
+    from iac_scenario.mock_server import serve_mock_tools
 
-    serve(loaded(file), name, port)
+    serve_mock_tools(load_with_warnings(file), name, port)
 
 
 @cli.command()
@@ -167,11 +176,11 @@ def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
     """
     import anyio
 
-    from iac_scenario.contract import compared, taken
+    from iac_scenario.contract import compare_contracts, read_contracts
 
-    found = anyio.run(taken, mcp_config)
+    found = anyio.run(read_contracts, mcp_config)
     status = 0
-    for change in compared(contract, found, update=update):
+    for change in compare_contracts(contract, found, update=update):
         click.echo(change)
         status = status or int(change.breaks and not update)
     sys.exit(status)
@@ -182,9 +191,9 @@ def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def proxy(log: Path, command: tuple[str, ...]) -> None:
     """Run between a client and a server, and write their messages to LOG."""
-    from iac_scenario.record import pass_on
+    from iac_scenario.record import relay_messages
 
-    sys.exit(pass_on(command, log))
+    sys.exit(relay_messages(command, log))
 
 
 _HELP: Final[tuple[type[Exception], ...]] = tuple(
@@ -217,11 +226,11 @@ def main() -> int:
             click.echo(f"iac-scenario: {said}", err=True)
         return 1
     except BaseExceptionGroup as group:
-        return _told(group)
+        return _report_errors(group)
     return 0
 
 
-def _told(group: BaseExceptionGroup[BaseException]) -> int:
+def _report_errors(group: BaseExceptionGroup[BaseException]) -> int:
     """Report what the caller can mend, which a task group wraps; the rest goes on up."""
     known, other = group.split((PlayError, KeyboardInterrupt))
     if known is None or other is not None:

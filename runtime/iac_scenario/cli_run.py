@@ -14,15 +14,15 @@ from typing import Any, Final, NoReturn
 import click
 
 from iac_scenario.errors import ScenarioError
-from iac_scenario.events import Answered, Event, Noted, ReplyFailed
+from iac_scenario.events import Event, FailureEvent, NoteEvent, ResultEvent
 from iac_scenario.model import MODES, PERMISSION_MODES, ScenarioScript
-from iac_scenario.output import FORMATS, missed
-from iac_scenario.play import PlaySettings, play
-from iac_scenario.reader import load
-from iac_scenario.report import Recorder, annotations, write_report
-from iac_scenario.session import latest
+from iac_scenario.output import FORMATS, failure_lines
+from iac_scenario.play import PlaySettings, play_scenario
+from iac_scenario.reader import load_scenario
+from iac_scenario.report import RunRecorder, github_annotations, write_report
+from iac_scenario.session import latest_session
 from iac_scenario.timeouts import TIMEOUTS
-from iac_scenario.verdict import LOOSE, status_of
+from iac_scenario.verdict import LOOSE, exit_status
 
 ANY_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 FOUND_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -43,7 +43,7 @@ ALLOW = click.option(
 )
 
 
-def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
+def _timeout_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command an option for every timeout."""
     for name, timeout in reversed([*TIMEOUTS.items()]):
         flag = f"--{name.replace('_', '-')}"
@@ -108,38 +108,38 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
 )
-@_timeouts
+@_timeout_options
 def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
     """Play the scenario in FILE. Without -p, prompts come from the file, or from standard input."""
     if options.pop("watch"):
-        _watch(file, options["mcp_config"])
+        _watch_files(file, options["mcp_config"])
     reports = options.pop("reports")
-    scenario = loaded(file)
+    scenario = load_with_warnings(file)
     chosen, resumed = options.pop("session_id"), options.pop("resume")
     if continued:
         if options["config_dir"] is None:
             raise click.UsageError("--continue needs --config-dir.")
-        resumed = latest(options["config_dir"])
+        resumed = latest_session(options["config_dir"])
     if (known := resumed or chosen) is not None:
         identity = replace(scenario.identity, session_id=str(known))
         scenario = replace(scenario, identity=identity)
     timeouts = {name: options.pop(name) for name in TIMEOUTS}
     options["allowed"] = frozenset(options["allowed"])
     settings = PlaySettings(**options, timeouts=timeouts, resumed=resumed is not None)
-    said = prompts or scenario.prompts or _typed()
-    sys.exit(_played(scenario, said, settings, form, reports))
+    said = prompts or scenario.prompts or _read_prompts()
+    sys.exit(_play_prompts(scenario, said, settings, form, reports))
 
 
-def _watch(file: Path, config: Path | None) -> NoReturn:
+def _watch_files(file: Path, config: Path | None) -> NoReturn:
     """Play again and again, in a process each time; Ctrl-C ends it."""
-    from iac_scenario.first import names_of
+    from iac_scenario.first import server_files
 
     words = [word for word in sys.argv[1:] if word != "--watch"]
     while True:
         named = {file.resolve(), *([config.resolve()] if config else [])}
         with suppress(ScenarioError):
-            scenario = load(file).scenario
-            named |= {*names_of(scenario.servers, file.parent.resolve())}
+            scenario = load_scenario(file).scenario
+            named |= {*server_files(scenario.servers, file.parent.resolve())}
         watched = {
             *named,
             *(
@@ -148,18 +148,18 @@ def _watch(file: Path, config: Path | None) -> NoReturn:
                 if path.suffix in (".json", ".md", ".toml", ".txt")
             ),
         }
-        before = _stamps(watched)
+        before = _modification_times(watched)
         subprocess.run([sys.executable, "-m", "iac_scenario", *words], check=False)
         click.echo(f"Watching {len(watched)} files. Press Ctrl-C to stop.", err=True)
-        while _stamps(watched) == before:
+        while _modification_times(watched) == before:
             time.sleep(0.2)
 
 
-def _stamps(paths: Iterable[Path]) -> dict[Path, int]:
+def _modification_times(paths: Iterable[Path]) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns if path.exists() else 0 for path in paths}
 
 
-def _played(
+def _play_prompts(
     scenario: ScenarioScript,
     prompts: Iterable[str],
     settings: PlaySettings,
@@ -168,22 +168,22 @@ def _played(
 ) -> int:
     import anyio
 
-    take, ended = taking(form, scenario)
-    recorder = Recorder(scenario)
+    take, ended = event_handlers(form, scenario)
+    recorder = RunRecorder(scenario)
 
-    def recorded(event: Event) -> None:
-        recorder.take(event)
+    def record_event(event: Event) -> None:
+        recorder.record_event(event)
         take(event)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupted)
-    anyio.run(play, scenario, prompts, settings, recorded)
+        signal.signal(number, _handle_signal)
+    anyio.run(play_scenario, scenario, prompts, settings, record_event)
     for path in reports:
         write_report(path, [recorder])
     return ended()
 
 
-def taking(
+def event_handlers(
     form: str, scenario: ScenarioScript, *, out: bool = True, served: bool = False
 ) -> tuple[Callable[[Event], None], Callable[[], int]]:
     """Return what prints events, and what says at the end how they went.
@@ -193,46 +193,46 @@ def taking(
     printer = FORMATS[form](scenario)
     events: list[Event] = []
 
-    def take(event: Event) -> None:
-        for line in printer.lines(event) if out else ():
+    def print_event(event: Event) -> None:
+        for line in printer.event_lines(event) if out else ():
             click.echo(line)
-        for line in missed(event):
+        for line in failure_lines(event):
             click.echo(line, err=True)
-        if isinstance(event, Noted):
+        if isinstance(event, NoteEvent):
             click.echo(f"note: {event.text}", err=True)
         if "GITHUB_ACTIONS" in os.environ:
-            for line in annotations(event, scenario.path):
+            for line in github_annotations(event, scenario.path):
                 click.echo(line, err=True)
         events.append(event)
 
-    def ended() -> int:
-        answers = [event for event in events if isinstance(event, Answered)]
+    def print_summary() -> int:
+        answers = [event for event in events if isinstance(event, ResultEvent)]
         unmet = sum(len(answer.misses) for answer in answers)
         if checks := sum(answer.checks for answer in answers):
             said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
             click.echo(said, err=True)
-        kept = [event for event in events if not (served and isinstance(event, ReplyFailed))]
-        return status_of(kept)
+        kept = [event for event in events if not (served and isinstance(event, FailureEvent))]
+        return exit_status(kept)
 
-    return take, ended
+    return print_event, print_summary
 
 
-def _interrupted(_number: int, _frame: object) -> None:
+def _handle_signal(_number: int, _frame: object) -> None:
     """End in order at the first signal; the second ends the process at once."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     raise KeyboardInterrupt
 
 
-def _typed() -> Iterator[str]:
+def _read_prompts() -> Iterator[str]:
     """Yield the lines of standard input; empty ones are no prompts."""
     for line in sys.stdin.buffer:
         if prompt := line.decode("utf-8", "replace").rstrip("\r\n"):
             yield prompt
 
 
-def loaded(file: Path) -> ScenarioScript:
-    scenario, warnings, _ = load(file)
+def load_with_warnings(file: Path) -> ScenarioScript:
+    scenario, warnings, _ = load_scenario(file)
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
     return scenario

@@ -28,7 +28,7 @@ class CommandWord(NamedTuple):
     grows: bool = False
 
 
-class SeenCommand(NamedTuple):
+class ParsedCommand(NamedTuple):
     """A command without its wrappers, as it was written, and its redirections with their files."""
 
     words: list[CommandWord]
@@ -69,7 +69,7 @@ _XARGS_OPTION: Final = re.compile(
 )
 
 
-def seen_in(line: str) -> list[SeenCommand]:
+def parse_commands(line: str) -> list[ParsedCommand]:
     """Return every command that a line runs; what an xargs with options runs is one of its own.
 
     Raises UnclearLineError.
@@ -79,19 +79,19 @@ def seen_in(line: str) -> list[SeenCommand]:
     if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in line):
         raise UnclearLineError("the line contains control characters")
     found = []
-    for written, targets in _simple(line):
-        words = _unwrapped(written)
-        inner = _run_by_xargs(words) if words[0].text == "xargs" else []
+    for written, targets in _split_commands(line):
+        words = _strip_wrappers(written)
+        inner = _xargs_command(words) if words[0].text == "xargs" else []
         if inner and not words[1].text.startswith("-"):
-            words, inner = _unwrapped(inner), []
-        for each, files in ((words, targets), (_unwrapped(inner), [])):
+            words, inner = _strip_wrappers(inner), []
+        for each, files in ((words, targets), (_strip_wrappers(inner), [])):
             if each:
                 _refuse_hidden(each)
-                found.append(SeenCommand(each, written, files))
+                found.append(ParsedCommand(each, written, files))
     return found
 
 
-def _unwrapped(words: list[CommandWord]) -> list[CommandWord]:
+def _strip_wrappers(words: list[CommandWord]) -> list[CommandWord]:
     """Return what `timeout`, `nice` and the like run. Raises UnclearLineError."""
     while words and (valued := _KNOWN["wrappers"].get(words[0].text)) is not None:
         name, at = words[0].text, 1
@@ -106,20 +106,20 @@ def _unwrapped(words: list[CommandWord]) -> list[CommandWord]:
     return words
 
 
-def _simple(line: str) -> Iterator[tuple[list[CommandWord], list[tuple[str, CommandWord]]]]:
+def _split_commands(line: str) -> Iterator[tuple[list[CommandWord], list[tuple[str, CommandWord]]]]:
     """Yield the commands between the operators of a line, with their redirections."""
     words: list[CommandWord] = []
     targets: list[tuple[str, CommandWord]] = []
     empty, joined, wants_name = True, False, ""
-    for kind, text in [*_tokens(line), ("operator", ";")]:
+    for kind, text in [*_scan_tokens(line), ("operator", ";")]:
         if wants_name and kind != "word":
             raise UnclearLineError(f"a name is missing after {wants_name}")
         if kind == "word":
             # A `!` before a command turns its status around.
             if wants_name:
-                targets.append((wants_name, _unquoted(text)))
+                targets.append((wants_name, _remove_quotes(text)))
             elif words or text != "!":
-                words.append(_unquoted(text))
+                words.append(_remove_quotes(text))
             wants_name, empty = "", False
         elif kind in ("redirect", "here"):
             wants_name, empty = text if kind == "redirect" else "", False
@@ -131,7 +131,7 @@ def _simple(line: str) -> Iterator[tuple[list[CommandWord], list[tuple[str, Comm
             words, targets, empty, joined = [], [], True, text not in ";\n&"
 
 
-def _tokens(line: str) -> Iterator[tuple[str, str]]:
+def _scan_tokens(line: str) -> Iterator[tuple[str, str]]:
     """Yield words, redirections and operators; here-documents are read and passed over."""
     at, waiting = 0, list[re.Match[str]]()
     while at < len(line):
@@ -147,15 +147,15 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
             yield kind, text
         if text == "\n":
             for here in waiting:
-                at = _after_document(line, at, here)
+                at = _here_document_end(line, at, here)
             waiting.clear()
     if waiting:
         raise UnclearLineError("a here-document has no end")
 
 
-def _after_document(line: str, at: int, here: re.Match[str]) -> int:
+def _here_document_end(line: str, at: int, here: re.Match[str]) -> int:
     """Return where a here-document ends that begins at `at`."""
-    name, tabs = re.escape(_unquoted(here["end"]).text), "\t*" if here["tabs"] else ""
+    name, tabs = re.escape(_remove_quotes(here["end"]).text), "\t*" if here["tabs"] else ""
     end = re.compile(rf"^{tabs}{name}(?:\n|\Z)", re.MULTILINE).search(line, at)
     if end is None:
         raise UnclearLineError("a here-document has no end")
@@ -165,14 +165,14 @@ def _after_document(line: str, at: int, here: re.Match[str]) -> int:
     return end.end()
 
 
-def _unquoted(raw: str) -> CommandWord:
-    def inner(found: re.Match[str]) -> str:
+def _remove_quotes(raw: str) -> CommandWord:
+    def replace_quoted(found: re.Match[str]) -> str:
         if found[2] is not None:
             return _IN_DOUBLE.sub(lambda hit: hit[1].replace("\n", ""), found[2])
         return found[1] if found[1] is not None else found[3]
 
     bare = _QUOTED.sub("", raw)
-    return CommandWord(_QUOTED.sub(inner, raw), any(sign in bare for sign in "*?[{"))
+    return CommandWord(_QUOTED.sub(replace_quoted, raw), any(sign in bare for sign in "*?[{"))
 
 
 def _refuse_hidden(words: Sequence[CommandWord]) -> None:
@@ -190,18 +190,18 @@ def _refuse_hidden(words: Sequence[CommandWord]) -> None:
         raise UnclearLineError(f"{name} is not analysed")
     if name in _RECKONERS and any(re.search(r"`|\$[({]", word) for word in rest):
         raise UnclearLineError(f"{name} may run its arguments as code")
-    if name == "find" and any(_may_be(word, _KNOWN["find_runs"]) for word in words[1:]):
+    if name == "find" and any(_matches_option(word, _KNOWN["find_runs"]) for word in words[1:]):
         raise UnclearLineError("find may run other commands")
 
 
-def _may_be(word: CommandWord, options: Sequence[str]) -> bool:
+def _matches_option(word: CommandWord, options: Sequence[str]) -> bool:
     """Whether a word is one of these options, or a pattern that may become one."""
     if not word.grows:
         return word.text in options
     return "{" in word.text or any(fnmatchcase(option, word.text) for option in options)
 
 
-def _run_by_xargs(words: list[CommandWord]) -> list[CommandWord]:
+def _xargs_command(words: list[CommandWord]) -> list[CommandWord]:
     """Return the command that xargs is given; empty for the one that it has by itself."""
     at, place = 1, ""
     while at < len(words) and words[at].text.startswith("-"):
@@ -219,7 +219,7 @@ def _run_by_xargs(words: list[CommandWord]) -> list[CommandWord]:
     return inner
 
 
-def suspects(line: str) -> Iterator[str]:
+def possible_commands(line: str) -> Iterator[str]:
     """Yield whatever in a line could be a command, quotes and brackets passed over."""
     for between in ("", " "):
         text = re.sub(r"['\"\\]", between, line)
@@ -227,7 +227,7 @@ def suspects(line: str) -> Iterator[str]:
             yield from (" ".join(words[at : at + 100]) for at in range(len(words)))
 
 
-def touched_by(seen: SeenCommand) -> Iterator[tuple[str, CommandWord]]:
+def opened_files(seen: ParsedCommand) -> Iterator[tuple[str, CommandWord]]:
     """Yield the files that a command opens, as far as its words say it: `Read` or `Edit`, a path.
 
     Of the commands that are known to read or write the files they name, and of redirections.
@@ -254,27 +254,28 @@ _SED_READS: Final = re.compile(
 )
 
 
-def only_reads(line: str) -> bool:
+def is_read_only_line(line: str) -> bool:
     """Whether nothing that a line runs, or sets for the next, changes anything."""
     if ">" in line:
         return False
     try:
-        commands = seen_in(line)
+        commands = parse_commands(line)
     except UnclearLineError:
         return False
     return all(
         # What xargs reads may be an option of the command that it runs.
-        _reads(words) and not (words[0].text in _PICKY and written[0].text == "xargs")
+        _is_read_only_command(words)
+        and not (words[0].text in _PICKY and written[0].text == "xargs")
         for words, written, _ in commands
     )
 
 
-def _reads(words: Sequence[CommandWord]) -> bool:
+def _is_read_only_command(words: Sequence[CommandWord]) -> bool:
     name, rest = words[0].text, [word.text for word in words[1:]]
     if name not in _PICKY:
         return name in _ONLY_READ
     if name == "find":
-        return not any(_may_be(word, _KNOWN["find_writes"]) for word in words[1:])
+        return not any(_matches_option(word, _KNOWN["find_writes"]) for word in words[1:])
     if any(word.grows for word in words[1:]):
         return False
     options = [word for word in rest if word.startswith("-")]

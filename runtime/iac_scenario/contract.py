@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from iac_base.files import write_whole
 from iac_scenario.counterpart import ClientAnswers
 from iac_scenario.errors import PlayError
-from iac_scenario.mcp_config import expanded, read_config
-from iac_scenario.mcp_servers import connected, pages
-from iac_scenario.timeouts import resolve
+from iac_scenario.mcp_config import expand_variables, read_config
+from iac_scenario.mcp_servers import connect_servers, list_all_entries
+from iac_scenario.timeouts import resolve_timeouts
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -31,7 +31,7 @@ _PASSED: Final = ("icons", "_meta", "size")
 _BROADER: Final[Mapping[str, tuple[str, ...]]] = {"number": ("integer",)}
 
 
-class Change(NamedTuple):
+class ContractChange(NamedTuple):
     """A difference: where, in words, and whether callers of before may fail."""
 
     where: str
@@ -42,7 +42,7 @@ class Change(NamedTuple):
         return f"{'BREAKS ' if self.breaks else ''}{self.where}: {self.said}"
 
 
-async def _contract(client: "Client") -> dict[str, Any]:
+async def _read_contract(client: "Client") -> dict[str, Any]:
     from mcp.shared.exceptions import MCPError
     from mcp_types import METHOD_NOT_FOUND
 
@@ -51,7 +51,7 @@ async def _contract(client: "Client") -> dict[str, Any]:
     for kind, (method, field, capability, key) in _KINDS.items():
         if capability in capabilities or kind == "tools":
             try:
-                entries = await pages(client, method, field)
+                entries = await list_all_entries(client, method, field)
             except MCPError as error:
                 # A server may have resources and no templates.
                 if error.code != METHOD_NOT_FOUND:
@@ -64,15 +64,17 @@ async def _contract(client: "Client") -> dict[str, Any]:
     return found
 
 
-async def taken(config: Path) -> dict[str, Any]:
+async def read_contracts(config: Path) -> dict[str, Any]:
     """Return what the servers of a configuration offer. Raises PlayError."""
-    servers = {name: expanded(server, {}) for name, server in read_config(config).items()}
-    async with connected(servers, _EVERYTHING, resolve({}, {})) as real:
-        clients = sorted(real.clients().items())
-        return {name: await _contract(client) for name, client in clients}
+    servers = {name: expand_variables(server, {}) for name, server in read_config(config).items()}
+    async with connect_servers(servers, _EVERYTHING, resolve_timeouts({}, {})) as real:
+        clients = sorted(real.connected_clients().items())
+        return {name: await _read_contract(client) for name, client in clients}
 
 
-def compared(path: Path, found: Mapping[str, Any], *, update: bool) -> list[Change]:
+def compare_contracts(
+    path: Path, found: Mapping[str, Any], *, update: bool
+) -> list[ContractChange]:
     """Return what changed since the file was written; write it where it is missing or asked for.
 
     Raises PlayError for a file that cannot be read or written.
@@ -83,10 +85,12 @@ def compared(path: Path, found: Mapping[str, Any], *, update: bool) -> list[Chan
             write_whole(path, json.dumps(found, ensure_ascii=False, indent=2) + "\n")
     except (OSError, ValueError) as error:
         raise PlayError(f"{path}: {error}") from None
-    return [] if before is None else list(changes(before, found))
+    return [] if before is None else list(contract_changes(before, found))
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+def contract_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[ContractChange]:
     """Yield what changed from one contract to another, the order of their servers."""
     for server in before.keys() | after.keys():
         for kind in _KINDS:
@@ -94,41 +98,45 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Cha
             for name in sorted(old.keys() | new.keys()):
                 where = f"{server} {kind.removesuffix('s')} {name}"
                 if name not in new:
-                    yield Change(where, "is gone", breaks=True)
+                    yield ContractChange(where, "is gone", breaks=True)
                 elif name not in old:
-                    yield Change(where, "is new")
+                    yield ContractChange(where, "is new")
                 else:
-                    yield from _entry(where, old[name], new[name])
+                    yield from _entry_changes(where, old[name], new[name])
 
 
-def _entry(where: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _entry_changes(
+    where: str, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Iterator[ContractChange]:
     for field in sorted(old.keys() | new.keys()):
         was, now = old.get(field), new.get(field)
         if was == now:
             continue
         if field == "inputSchema":
-            yield from _schema(f"{where}, input", was or {}, now or {}, given=True)
+            yield from _schema_changes(f"{where}, input", was or {}, now or {}, given=True)
         elif field == "outputSchema":
             if was is None or now is None:
                 said = "says now what it returns" if was is None else "no longer says it"
-                yield Change(f"{where}, output", said, breaks=now is None)
+                yield ContractChange(f"{where}, output", said, breaks=now is None)
             else:
-                yield from _schema(f"{where}, output", was, now, given=False)
+                yield from _schema_changes(f"{where}, output", was, now, given=False)
         elif field == "arguments":
-            tables = (_arguments(side or []) for side in (was, now))
-            yield from _schema(f"{where}, arguments", *tables, given=True)
+            tables = (_arguments_schema(side or []) for side in (was, now))
+            yield from _schema_changes(f"{where}, arguments", *tables, given=True)
         elif field == "annotations":
             for hint in sorted((was or {}).keys() | (now or {}).keys()):
                 pair = (was or {}).get(hint), (now or {}).get(hint)
                 if pair[0] != pair[1]:
                     # Clients ask before what destroys, and run what only reads without asking.
                     worse = (hint, pair[1]) in (("readOnlyHint", False), ("destructiveHint", True))
-                    yield Change(where, f"{hint} was {pair[0]}, and is now {pair[1]}", breaks=worse)
+                    yield ContractChange(
+                        where, f"{hint} was {pair[0]}, and is now {pair[1]}", breaks=worse
+                    )
         else:
-            yield Change(where, f"has another {field}")
+            yield ContractChange(where, f"has another {field}")
 
 
-def _arguments(arguments: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _arguments_schema(arguments: list[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the arguments of a prompt as a schema."""
     return {
         "properties": {argument["name"]: {} for argument in arguments},
@@ -137,9 +145,9 @@ def _arguments(arguments: list[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _schema(
+def _schema_changes(
     where: str, old: Mapping[str, Any], new: Mapping[str, Any], *, given: bool
-) -> Iterator[Change]:
+) -> Iterator[ContractChange]:
     """Yield changes of a schema: what callers give may widen, and what they get may narrow."""
     was, now = old.get("properties", {}), new.get("properties", {})
     must, needs = set(old.get("required", ())), set(new.get("required", ()))
@@ -147,31 +155,31 @@ def _schema(
         here = f"{where} {name}"
         if name not in now:
             closed = new.get("additionalProperties") is False
-            yield Change(here, "is gone", breaks=closed if given else name in must)
+            yield ContractChange(here, "is gone", breaks=closed if given else name in must)
         elif name not in was:
-            yield Change(here, "is new and required" if name in needs else "is new",
+            yield ContractChange(here, "is new and required" if name in needs else "is new",
                          breaks=given and name in needs)  # fmt: skip
         else:
             if (name in must) != (name in needs):
                 said = "is needed now" if name in needs else "is no longer needed"
-                yield Change(here, said, breaks=(name in needs) is given)
+                yield ContractChange(here, said, breaks=(name in needs) is given)
             if was[name] != now[name]:
-                yield from _schema(here, was[name], now[name], given=given)
-    yield from _values(where, old, new, given=given)
+                yield from _schema_changes(here, was[name], now[name], given=given)
+    yield from _value_changes(where, old, new, given=given)
     if isinstance(old.get("items"), dict) and isinstance(new.get("items"), dict):
-        yield from _schema(f"{where}[]", old["items"], new["items"], given=given)
+        yield from _schema_changes(f"{where}[]", old["items"], new["items"], given=given)
     was_closed, is_closed = (side.get("additionalProperties") is False for side in (old, new))
     if was_closed != is_closed:
         said = "takes no other fields now" if is_closed else "takes other fields too"
-        yield Change(where, said, breaks=given and is_closed)
+        yield ContractChange(where, said, breaks=given and is_closed)
 
 
-def _values(
+def _value_changes(
     where: str, old: Mapping[str, Any], new: Mapping[str, Any], *, given: bool
-) -> Iterator[Change]:
+) -> Iterator[ContractChange]:
     """Yield changes of types, of enumerations, and of what is not looked into."""
     for field in ("type", "enum"):
-        sets = [_set(side.get(field)) for side in (old, new)]
+        sets = [_allowed_values(side.get(field)) for side in (old, new)]
         if sets[0] == sets[1]:
             continue
         # What callers give may be more than before, what they get may be less; none is all.
@@ -179,15 +187,15 @@ def _values(
         fits = wide is None or (narrow is not None and narrow <= wide)
         is_now = new.get(field, "anything")
         words = is_now if isinstance(is_now, str) else " or ".join(map(str, is_now))
-        yield Change(where, f"its {field} is now {words}", breaks=not fits)
+        yield ContractChange(where, f"its {field} is now {words}", breaks=not fits)
     known = ("properties", "required", "items", "additionalProperties", "type", "enum", "$schema")
     for field in sorted(old.keys() | new.keys()):
         if field not in known and old.get(field) != new.get(field):
             prose = field in ("title", "description", "default", "examples")
-            yield Change(where, f"has another {field}", breaks=not prose)
+            yield ContractChange(where, f"has another {field}", breaks=not prose)
 
 
-def _set(value: Any) -> frozenset[Any] | None:
+def _allowed_values(value: Any) -> frozenset[Any] | None:
     if value is None:
         return None
     values = [str(item) for item in value] if isinstance(value, list) else [str(value)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from fnmatch import translate
 from typing import NamedTuple
 
-from iac_scenario.arguments import found_in
+from iac_scenario.arguments import search_pattern
 from iac_scenario.errors import PlayError
 from iac_scenario.model import (
     InjectedFailure,
@@ -21,7 +21,7 @@ from iac_scenario.model import (
 Matcher = Callable[[str], bool]
 
 
-def matcher(pattern: PromptPattern) -> Matcher:
+def compile_pattern(pattern: PromptPattern) -> Matcher:
     """Return the test of a pattern. Raises ValueError for a regular expression that is none."""
     text = pattern.text
     if pattern.kind == "exact":
@@ -33,15 +33,15 @@ def matcher(pattern: PromptPattern) -> Matcher:
     if pattern.kind == "glob":
         whole = re.compile(translate(text)).match
         return lambda prompt: whole(prompt) is not None
-    found_in(text, "")  # Says now what is wrong with it.
+    search_pattern(text, "")  # Says now what is wrong with it.
 
-    def search(prompt: str) -> bool:
+    def matches_expression(prompt: str) -> bool:
         try:
-            return found_in(text, prompt) is not None
+            return search_pattern(text, prompt) is not None
         except ValueError as error:
             raise PlayError(f"The pattern {error}") from None
 
-    return search
+    return matches_expression
 
 
 def call_id(identity: SessionIdentity, prompt: int, position: int) -> str:
@@ -65,14 +65,18 @@ class Conversation:
     def __init__(self, scenario: ScenarioScript) -> None:
         self._default = scenario.default
         self._rules = [
-            (rule, matcher(rule.pattern), [(matcher(turn.expect), turn) for turn in rule.turns])
+            (
+                rule,
+                compile_pattern(rule.pattern),
+                [(compile_pattern(turn.expect), turn) for turn in rule.turns],
+            )
             for rule in scenario.rules
         ]
         self._counts = [0] * len(self._rules)
         self._due: list[tuple[Matcher, Turn]] = []
         self._turned: set[int] = set()
 
-    def step(self, prompt: str) -> NextReply:
+    def next_reply(self, prompt: str) -> NextReply:
         """Return the reply to a prompt, and remember that it was given. Raises PlayError."""
         if self._due and self._due[0][0](prompt):
             (_, turn), *self._due = self._due
@@ -87,7 +91,7 @@ class Conversation:
                 return NextReply(rule.reply, rule.failure, line=rule.line)
         return NextReply(self._default or ScriptedReply(), matched=self._default is not None)
 
-    def unreached(self) -> Iterator[ResponseRule | Turn]:
+    def unreached_rules(self) -> Iterator[ResponseRule | Turn]:
         """Yield the rules that no prompt has reached, and the turns of those that one has."""
         for count, (rule, _, _) in zip(self._counts, self._rules, strict=True):
             if not count:
@@ -96,7 +100,7 @@ class Conversation:
                 yield from (turn for turn in rule.turns if id(turn) not in self._turned)
 
 
-def prompts_of(scenario: ScenarioScript) -> tuple[str, ...] | None:
+def scenario_prompts(scenario: ScenarioScript) -> tuple[str, ...] | None:
     """Return the scenario's own prompts, else those that its patterns spell out.
 
     None where a pattern (regex, glob) does not say which prompt is meant.

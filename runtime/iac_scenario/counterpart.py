@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import anyio
 import anyio.abc
 
-from iac_scenario.conversation import matcher
-from iac_scenario.mcp_config import replaced
-from iac_scenario.model import Elicited, Sampled, ScenarioScript, ToolCall
-from iac_scenario.modes import calls_of
-from iac_scenario.results import CallResult, misses
+from iac_scenario.conversation import compile_pattern
+from iac_scenario.mcp_config import replace_variables
+from iac_scenario.model import ElicitationAnswer, SamplingAnswer, ScenarioScript, ToolCall
+from iac_scenario.modes import scenario_calls
+from iac_scenario.results import CallResult, missed_expectations
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
     from mcp.client.session import IncomingMessage
 
-Scripted = TypeVar("Scripted", Elicited, Sampled)
+Scripted = TypeVar("Scripted", ElicitationAnswer, SamplingAnswer)
 _READING: Final = 0.6
 """Seconds until a scripted person says no."""
 
@@ -36,8 +36,8 @@ class ClientAnswers:
     """How servers are met: the era of the protocol, and what they are answered."""
 
     protocol: str
-    elicitations: tuple[Elicited, ...] = ()
-    sampling: tuple[Sampled, ...] = ()
+    elicitations: tuple[ElicitationAnswer, ...] = ()
+    sampling: tuple[SamplingAnswer, ...] = ()
     roots: tuple[str, ...] = ()
     log_level: str | None = None
     samples: bool = False
@@ -46,20 +46,20 @@ class ClientAnswers:
     """Whether arguments that do not fit are answered here, and not sent."""
 
 
-def answering(scenario: ScenarioScript, places: Mapping[str, Any]) -> ClientAnswers:
+def client_answers(scenario: ScenarioScript, places: Mapping[str, Any]) -> ClientAnswers:
     """Return how a scenario meets its servers."""
     return ClientAnswers(
         scenario.execution.protocol,
         scenario.elicitations,
         scenario.sampling,
-        tuple(replaced(list(scenario.roots), places)),
+        tuple(replace_variables(list(scenario.roots), places)),
         scenario.execution.log_level,
-        samples=any(call.sampling for call in calls_of(scenario)),
+        samples=any(call.sampling for call in scenario_calls(scenario)),
         refuses=scenario.execution.validate == "client",
     )
 
 
-class Counterpart:
+class ClientCallbacks:
     """What one connection answers and hears; `call` is the one that goes on."""
 
     def __init__(self, answering: ClientAnswers) -> None:
@@ -68,22 +68,24 @@ class Counterpart:
         self._heard: list[dict[str, Any]] = []
         self._news = anyio.Event()
 
-    def options(self) -> dict[str, Any]:
+    def client_options(self) -> dict[str, Any]:
         """Return the arguments of the SDK's client that make it answer and hear."""
         given = self._answering
         found: dict[str, Any] = {
             "mode": given.protocol,
             "log_level": given.log_level,
-            "elicitation_callback": self._elicited,
-            "message_handler": self._noted,
+            "elicitation_callback": self._handle_elicitation,
+            "message_handler": self._handle_message,
         }
         if given.sampling or given.samples:
-            found["sampling_callback"] = self._sampled
+            found["sampling_callback"] = self._handle_sampling
         if given.roots:
-            found["list_roots_callback"] = self._rooted
+            found["list_roots_callback"] = self._handle_list_roots
         return found
 
-    async def heard(self, call: ToolCall, outcome: CallResult, seconds: float) -> CallResult:
+    async def with_notifications(
+        self, call: ToolCall, outcome: CallResult, seconds: float
+    ) -> CallResult:
         """Return the result with what was heard; notifications that are expected are waited for."""
         expected = [check for check in call.expect if check.kind == "notifications"]
         if not expected and not self._heard:
@@ -91,33 +93,35 @@ class Counterpart:
         with anyio.move_on_after(seconds if expected else 0):
             while True:
                 outcome = replace(outcome, heard=tuple(self._heard))
-                if not misses(expected, outcome):
+                if not missed_expectations(expected, outcome):
                     break
                 await self._news.wait()
         self._heard.clear()
         return outcome
 
-    async def progressed(self, progress: float, total: float | None, message: str | None) -> None:
+    async def handle_progress(
+        self, progress: float, total: float | None, message: str | None
+    ) -> None:
         """Ask for progress; each notification is heard like any other."""
 
-    def _note(self, method: str, params: Any) -> None:
+    def _record_message(self, method: str, params: Any) -> None:
         dumped = params.model_dump(mode="json", by_alias=True, exclude_none=True) if params else {}
         self._heard.append({"method": method, "params": dumped})
         self._news.set()
         self._news = anyio.Event()
 
-    async def _noted(self, message: "IncomingMessage") -> None:
+    async def _handle_message(self, message: "IncomingMessage") -> None:
         if not isinstance(message, Exception):
-            self._note(message.method, message.params)
+            self._record_message(message.method, message.params)
 
-    async def _elicited(
+    async def _handle_elicitation(
         self, _context: Any, params: "mcp_types.ElicitRequestParams"
     ) -> "mcp_types.ElicitResult":
         from mcp_types import ElicitResult
 
-        self._note("elicitation/create", params)
+        self._record_message("elicitation/create", params)
         own = self.call.elicitations if self.call is not None else ()
-        given = _first((*own, *self._answering.elicitations), params.message)
+        given = _matching_answer((*own, *self._answering.elicitations), params.message)
         if given is None:
             # What `claude -p` does, where nobody can be asked.
             return ElicitResult(action="cancel")
@@ -129,17 +133,17 @@ class Counterpart:
             action=given.action, content=dict(given.content or {}) if form else None
         )
 
-    async def _sampled(
+    async def _handle_sampling(
         self, _context: Any, params: "mcp_types.CreateMessageRequestParams"
     ) -> "mcp_types.CreateMessageResult | mcp_types.ErrorData":
         from mcp_types import INVALID_REQUEST, CreateMessageResult, ErrorData, TextContent
 
-        self._note("sampling/createMessage", params)
+        self._record_message("sampling/createMessage", params)
         own = self.call.sampling if self.call is not None else ()
         last = params.messages[-1].content if params.messages else ()
         blocks = last if isinstance(last, Sequence) else (last,)
         text = "\n".join(getattr(block, "text", "") for block in blocks)
-        given = _first((*own, *self._answering.sampling), text)
+        given = _matching_answer((*own, *self._answering.sampling), text)
         if given is None or given.error is not None:
             said = (
                 "The scenario has no answer for this request."
@@ -154,22 +158,22 @@ class Counterpart:
             stop_reason="endTurn",
         )
 
-    async def _rooted(self, _context: Any) -> "mcp_types.ListRootsResult":
+    async def _handle_list_roots(self, _context: Any) -> "mcp_types.ListRootsResult":
         from mcp_types import ListRootsResult
 
-        self._note("roots/list", None)
-        roots = [{"uri": _address(root)} for root in self._answering.roots]
+        self._record_message("roots/list", None)
+        roots = [{"uri": _root_uri(root)} for root in self._answering.roots]
         return ListRootsResult.model_validate({"roots": roots})
 
 
-def _first(answers: Sequence[Scripted], text: str) -> Scripted | None:
+def _matching_answer(answers: Sequence[Scripted], text: str) -> Scripted | None:
     for given in answers:
-        if given.message is None or matcher(given.message)(text):
+        if given.message is None or compile_pattern(given.message)(text):
             return given
     return None
 
 
-def _address(root: str) -> str:
+def _root_uri(root: str) -> str:
     return root if "://" in root else Path(root).absolute().as_uri()
 
 
@@ -180,12 +184,12 @@ def is_modern(client: "Client") -> bool:
     return client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def listens(client: "Client", method: str) -> bool:
+def is_subscription(client: "Client", method: str) -> bool:
     """Whether a request opens a stream of notifications, instead of being answered once."""
     return method in _LISTENING and is_modern(client)
 
 
-async def listen(
+async def hold_subscription(
     client: "Client", params: Mapping[str, Any], *, task_status: anyio.abc.TaskStatus[None]
 ) -> None:
     """Hold a stream of notifications open until the connection ends; they are heard as all are."""
@@ -201,7 +205,7 @@ async def listen(
             pass
 
 
-async def requested(client: "Client", method: str, params: Any, progressed: Any) -> CallResult:
+async def send_request(client: "Client", method: str, params: Any, progressed: Any) -> CallResult:
     """Send a request and return its result. Raises what the SDK raises."""
     import mcp_types as types
     from pydantic import TypeAdapter
@@ -221,10 +225,10 @@ async def requested(client: "Client", method: str, params: Any, progressed: Any)
     if not isinstance(found, dict):
         found = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
     found.pop("_meta", None)
-    return CallResult(tuple(_blocks(found)), bool(found.get("isError")), structured=found)
+    return CallResult(tuple(_content_blocks(found)), bool(found.get("isError")), structured=found)
 
 
-def _blocks(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _content_blocks(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the content of a result: what a resource or a prompt holds, else all of it as JSON."""
     if isinstance(found.get("content"), list):
         return list(found["content"])

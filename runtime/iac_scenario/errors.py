@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Problem(NamedTuple):
+class ScenarioProblem(NamedTuple):
     """One finding in a scenario file: where (`file:line`), in which field, and what."""
 
     file: str
@@ -25,7 +25,7 @@ class Problem(NamedTuple):
 class ScenarioError(Exception):
     """A scenario file that cannot be played."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[ScenarioProblem]) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = tuple(problems)
 

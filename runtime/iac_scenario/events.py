@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_scenario.model import InjectedFailure
-from iac_scenario.results import CallResult, Miss
+from iac_scenario.results import CallResult, MissedExpectation
 
 
-class Told(NamedTuple):
+class ApiError(NamedTuple):
     """The kind of error as the Messages API names it, and its message.
 
     `status` is that of HTTP; without one the connection or the answer breaks. `word` is what
@@ -22,24 +22,26 @@ class Told(NamedTuple):
 
 
 _TELL: Final = {
-    "network_unreachable": Told("connection_error", "The network cannot be reached."),
-    "connection_timeout": Told("timeout_error", "No answer within {after_ms:,} ms."),
-    "auth_error": Told(
+    "network_unreachable": ApiError("connection_error", "The network cannot be reached."),
+    "connection_timeout": ApiError("timeout_error", "No answer within {after_ms:,} ms."),
+    "auth_error": ApiError(
         "authentication_error", "The key is not valid.", 401, "authentication_failed"
     ),
-    "rate_limit": Told(
+    "rate_limit": ApiError(
         "rate_limit_error", "Too many requests. Try again in {retry_after} s.", 429, "rate_limit"
     ),
-    "out_of_credits": Told("billing_error", "The credit balance is used up.", 402, "billing_error"),
-    "partial_response": Told("connection_error", "The answer was cut off."),
-    "malformed_json": Told("api_error", "The answer is not JSON.", word="server_error"),
-    "tool_error": Told("tool_error", "The tool failed.", 500),
+    "out_of_credits": ApiError(
+        "billing_error", "The credit balance is used up.", 402, "billing_error"
+    ),
+    "partial_response": ApiError("connection_error", "The answer was cut off."),
+    "malformed_json": ApiError("api_error", "The answer is not JSON.", word="server_error"),
+    "tool_error": ApiError("tool_error", "The tool failed.", 500),
 }
 _WORDED: Final = ("auth_error", "tool_error")
 """Failures whose message a scenario may give."""
 
 
-def told(failure: InjectedFailure) -> Told:
+def describe_failure(failure: InjectedFailure) -> ApiError:
     """Return what is told of a failure."""
     known = _TELL[failure.kind]
     if failure.kind in _WORDED and "message" in failure.facts:
@@ -48,22 +50,22 @@ def told(failure: InjectedFailure) -> Told:
     return known._replace(message=known.message.format_map(facts))
 
 
-def as_result(failure: InjectedFailure) -> str:
+def failure_text(failure: InjectedFailure) -> str:
     """Return the text of the error result that a failed call answers."""
     partial = failure.facts.get("partial_text") or failure.facts.get("raw")
-    message = told(failure).message
+    message = describe_failure(failure).message
     return f"{message}\n{partial}" if partial else message
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TextEvent:
     """The assistant's text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CallEvent:
     """A call that the assistant makes."""
 
     id: str
@@ -72,26 +74,26 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ResultEvent:
     """The result of a call, the expectations that it misses, and how many it had."""
 
     id: str
     tool: str
     outcome: CallResult
-    misses: tuple[Miss, ...]
+    misses: tuple[MissedExpectation, ...]
     checks: int
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyFailed:
+class FailureEvent:
     """A failure of the model's service instead of a reply."""
 
     failure: InjectedFailure
-    told: Told
+    error: ApiError
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndEvent:
     """The end of what one prompt led to: scripted time in milliseconds, and tokens."""
 
     prompt: str
@@ -113,10 +115,12 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class NoteEvent:
     """Something to know that fails nothing."""
 
     text: str
 
 
-Event: TypeAlias = Said | Called | Answered | ReplyFailed | Ended | Violation | Noted
+Event: TypeAlias = (
+    TextEvent | CallEvent | ResultEvent | FailureEvent | EndEvent | Violation | NoteEvent
+)

@@ -7,13 +7,13 @@ from typing import Any, Final, Protocol
 
 import anyio.to_thread
 
-from iac_scenario.arguments import BUILT_IN, READERS, misfit, validator_of
+from iac_scenario.arguments import BUILT_IN, READERS, schema_validator, schema_violation
 from iac_scenario.bash import BashSession
-from iac_scenario.command_line import only_reads
+from iac_scenario.command_line import is_read_only_line
 from iac_scenario.errors import CallError
 from iac_scenario.filetools import FILE_TOOLS, SEARCHES
 from iac_scenario.model import ToolCall
-from iac_scenario.results import CallResult, failed, given, textual
+from iac_scenario.results import CallResult, error_result, scripted_result, text_result
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.session import DIALOGS, ScenarioSession
 
@@ -24,7 +24,7 @@ _SHOWN: Final = 30_000
 class ToolExecutor(Protocol):
     """A level of reality."""
 
-    def reads(self, call: ToolCall, /) -> bool:
+    def is_read_only(self, call: ToolCall, /) -> bool:
         """Whether the call is known to change nothing."""
         ...
 
@@ -33,26 +33,26 @@ class ToolExecutor(Protocol):
         ...
 
 
-class Mock:
+class MockExecutor:
     """Answers each call with its own `result` or `error`."""
 
-    def reads(self, call: ToolCall) -> bool:
+    def is_read_only(self, call: ToolCall) -> bool:
         """Only the tools of Claude's own are known."""
         return call.tool in READERS
 
     async def run(self, call: ToolCall) -> CallResult:
         """Return what the file gives, or an error that it gives nothing."""
         if call.error is not None:
-            return failed(call.error)
+            return error_result(call.error)
         if call.result is None:
-            return failed(f"The scenario has no result for this call of {call.tool}.")
-        return given(call.result)
+            return error_result(f"The scenario has no result for this call of {call.tool}.")
+        return scripted_result(call.result)
 
 
-class Disabled:
+class DisabledExecutor:
     """Carries nothing out."""
 
-    def reads(self, _call: ToolCall, /) -> bool:
+    def is_read_only(self, _call: ToolCall, /) -> bool:
         """Nothing happens, so nothing is asked."""
         return True
 
@@ -61,7 +61,7 @@ class Disabled:
         return CallResult((), executed=False)
 
 
-class Simulated:
+class SandboxExecutor:
     """Bash, Read, Write, Edit, Glob and Grep inside one sandbox."""
 
     def __init__(
@@ -78,11 +78,11 @@ class Simulated:
         self._bash = bash
         self._bash_timeout = bash_timeout
 
-    def reads(self, call: ToolCall) -> bool:
+    def is_read_only(self, call: ToolCall) -> bool:
         """Readers, and lines of commands that only read and are redirected nowhere."""
         if call.tool != "Bash" or not isinstance(call.input, Mapping):
             return call.tool in READERS
-        return only_reads(str(call.input.get("command")))
+        return is_read_only_line(str(call.input.get("command")))
 
     async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments and carry the call out."""
@@ -90,34 +90,40 @@ class Simulated:
             if call.tool not in BUILT_IN:
                 known = ", ".join(BUILT_IN)
                 raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
-            if said := misfit(validator_of(json.dumps(BUILT_IN[call.tool])), call.input):
+            if said := schema_violation(
+                schema_validator(json.dumps(BUILT_IN[call.tool])), call.input
+            ):
                 raise CallError(f"{call.tool}: {said}")
             if call.tool in DIALOGS:
                 return DIALOGS[call.tool](self._session, call.input)
             if call.tool in FILE_TOOLS:
                 return FILE_TOOLS[call.tool](self._sandbox, call.input)
-            work: Callable[[Any], CallResult] = self._in_bash
+            work: Callable[[Any], CallResult] = self._run_bash
             if call.tool in SEARCHES:
                 work = partial(SEARCHES[call.tool], self._sandbox, self._bash, self._hidden)
             return await anyio.to_thread.run_sync(work, call.input, abandon_on_cancel=True)
         except CallError as error:
-            return failed(str(error))
+            return error_result(str(error))
 
-    def _in_bash(self, given: Mapping[str, Any]) -> CallResult:
+    def _run_bash(self, given: Mapping[str, Any]) -> CallResult:
         if given.get("run_in_background", False):
             raise CallError("run_in_background is not simulated.")
         timeout = min(given.get("timeout", float("inf")) / 1000, self._bash_timeout)
         result = self._bash.run(given["command"], timeout)
         out, errors = (stream.decode("utf-8", "replace") for stream in (result.out, result.errors))
         if result.stopped:
-            return failed(_cut("\n".join((f"Stopped: {result.stopped}.", out + errors)).strip()))
-        text = _cut("\n".join(piece.rstrip("\n") for piece in (out, errors) if piece.strip("\n")))
+            return error_result(
+                _truncate_output("\n".join((f"Stopped: {result.stopped}.", out + errors)).strip())
+            )
+        text = _truncate_output(
+            "\n".join(piece.rstrip("\n") for piece in (out, errors) if piece.strip("\n"))
+        )
         if result.status:
-            return failed(f"Exit code {result.status}\n{text}".rstrip())
-        return textual(text)
+            return error_result(f"Exit code {result.status}\n{text}".rstrip())
+        return text_result(text)
 
 
-def _cut(text: str) -> str:
+def _truncate_output(text: str) -> str:
     if len(text) <= _SHOWN:
         return text
     return f"{text[:_SHOWN]}\n… ({len(text) - _SHOWN:,} more characters)"

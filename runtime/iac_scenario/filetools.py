@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from iac_scenario.bash import BashLimits, BashSession
 from iac_scenario.errors import CallError
-from iac_scenario.results import CallResult, textual
+from iac_scenario.results import CallResult, text_result
 from iac_scenario.sandbox import Parts, Sandbox
 
 _LINES: Final = 2000
@@ -22,54 +22,54 @@ _VERSIONED: Final = tuple(f"!.{name}" for name in ("git", "svn", "hg", "bzr", "j
 """Folders of version control, which Claude's Grep passes over."""
 
 
-def _existing(sandbox: Sandbox, path: str) -> Parts:
-    parts = sandbox.parts(path)
-    if not sandbox.kind(parts):
-        raise CallError(f"File does not exist: {sandbox.shown(parts)}")
+def _resolve_existing(sandbox: Sandbox, path: str) -> Parts:
+    parts = sandbox.resolve_path(path)
+    if not sandbox.entry_kind(parts):
+        raise CallError(f"File does not exist: {sandbox.display_path(parts)}")
     return parts
 
 
-def read(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
+def read_lines(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Return numbered lines: from `offset` (1 is the first), at most `limit`."""
-    parts = _existing(sandbox, given["file_path"])
+    parts = _resolve_existing(sandbox, given["file_path"])
     data = sandbox.read(parts)
     if b"\0" in data:
-        raise CallError(f"{sandbox.shown(parts)} is a binary file.")
+        raise CallError(f"{sandbox.display_path(parts)} is a binary file.")
     lines = data.decode("utf-8", "replace").splitlines()
     first = max(given.get("offset", 1), 1)
     chosen = lines[first - 1 : first - 1 + given.get("limit", _LINES)]
     if not chosen:
-        return textual(f"(no lines from {first}: the file has {len(lines)})")
-    return textual(
+        return text_result(f"(no lines from {first}: the file has {len(lines)})")
+    return text_result(
         "\n".join(f"{number:>6}→{line[:_COLUMNS]}" for number, line in enumerate(chosen, first))
     )
 
 
-def write(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
+def write_file(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Make or replace a file, folders on the way included."""
-    parts = sandbox.parts(given["file_path"])
-    known = sandbox.kind(parts)
-    sandbox.write(parts, _encoded(given["content"]), parents=True)
+    parts = sandbox.resolve_path(given["file_path"])
+    known = sandbox.entry_kind(parts)
+    sandbox.write(parts, _encode_text(given["content"]), parents=True)
     if known:
-        return textual(f"The file {sandbox.shown(parts)} has been updated.")
-    return textual(f"File created successfully at: {sandbox.shown(parts)}")
+        return text_result(f"The file {sandbox.display_path(parts)} has been updated.")
+    return text_result(f"File created successfully at: {sandbox.display_path(parts)}")
 
 
-def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
+def edit_file(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Replace a text that occurs once, or with `replace_all` wherever it occurs."""
     old, new = given["old_string"], given["new_string"]
     if old == new:
         raise CallError("old_string and new_string are the same: there is nothing to change.")
-    parts = sandbox.parts(given["file_path"])
+    parts = sandbox.resolve_path(given["file_path"])
     if not old:
-        if sandbox.kind(parts):
+        if sandbox.entry_kind(parts):
             raise CallError("old_string is empty, but the file exists; use Write to replace it.")
-        return write(sandbox, {"file_path": given["file_path"], "content": new})
-    parts = _existing(sandbox, given["file_path"])
+        return write_file(sandbox, {"file_path": given["file_path"], "content": new})
+    parts = _resolve_existing(sandbox, given["file_path"])
     try:
         text = sandbox.read(parts).decode()
     except UnicodeDecodeError:
-        raise CallError(f"{sandbox.shown(parts)} is not UTF-8 text.") from None
+        raise CallError(f"{sandbox.display_path(parts)} is not UTF-8 text.") from None
     count = text.count(old)
     if count == 0:
         raise CallError(f"String to replace not found in file: {old}")
@@ -77,27 +77,35 @@ def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
         raise CallError(
             f"Found {count} matches of the string to replace, but replace_all is false: {old}"
         )
-    sandbox.write(parts, _encoded(text.replace(old, new)))
+    sandbox.write(parts, _encode_text(text.replace(old, new)))
     told = f" All {count} occurrences were replaced." if count > 1 else ""
-    return textual(f"The file {sandbox.shown(parts)} has been updated.{told}")
+    return text_result(f"The file {sandbox.display_path(parts)} has been updated.{told}")
 
 
-def glob(
+def find_files(
     sandbox: Sandbox, bash: BashSession, hidden: Sequence[str], given: Mapping[str, Any]
 ) -> CallResult:
     """Return the files that match, a path a line, by name."""
-    top, pattern = sandbox.parts(given.get("path", ".")), given["pattern"]
+    top, pattern = sandbox.resolve_path(given.get("path", ".")), given["pattern"]
     if pattern.startswith("/"):
-        pattern = "/" + "/".join(sandbox.parts(pattern))
+        pattern = "/" + "/".join(sandbox.resolve_path(pattern))
     elif "/" in pattern:
         # Without a slash a pattern holds at any depth; with one it begins at the top.
-        pattern = "".join(f"/{_escaped(part)}" for part in top) + f"/{pattern.removeprefix('./')}"
-    options = ["--files", "--no-ignore", "--hidden", *_globs([pattern]), *_hiding(hidden)]
-    found = _ripgrep(sandbox, bash, top, options)
-    return textual(_listed([path for path, _ in found], "No files found"))
+        pattern = (
+            "".join(f"/{_escape_glob(part)}" for part in top) + f"/{pattern.removeprefix('./')}"
+        )
+    options = [
+        "--files",
+        "--no-ignore",
+        "--hidden",
+        *_glob_options([pattern]),
+        *_hidden_options(hidden),
+    ]
+    found = _run_ripgrep(sandbox, bash, top, options)
+    return text_result(_join_rows([path for path, _ in found], "No files found"))
 
 
-def grep(
+def search_files(
     sandbox: Sandbox, bash: BashSession, hidden: Sequence[str], given: Mapping[str, Any]
 ) -> CallResult:
     """Search files below a path: names (the default), counts, or lines with context."""
@@ -117,39 +125,40 @@ def grep(
         *(["--ignore-case"] if given.get("-i", False) else []),
         *(["--multiline", "--multiline-dotall"] if given.get("multiline", False) else []),
         *([f"--type={given['type']}"] if "type" in given else []),
-        *_globs([*words, *_VERSIONED]), *_hiding(hidden), f"--regexp={given['pattern']}",
+        *_glob_options([*words, *_VERSIONED]), *_hidden_options(hidden),
+        f"--regexp={given['pattern']}",
     ]  # fmt: skip
-    rows = _ripgrep(sandbox, bash, _existing(sandbox, given.get("path", ".")), options)
+    rows = _run_ripgrep(sandbox, bash, _resolve_existing(sandbox, given.get("path", ".")), options)
     lines = [path if rest is None else f"{path}:{rest}" if path else rest for path, rest in rows]
     if mode == "content":
         # A context line has `-` after its number where a match has `:`.
-        lines = [_marked(path, rest or "") for path, rest in rows]
+        lines = [_prefix_path(path, rest or "") for path, rest in rows]
     limit = given.get("head_limit", 0) or len(lines)
     first = given.get("offset", 0)
-    return textual(_listed(lines[first : first + limit], "No matches found"))
+    return text_result(_join_rows(lines[first : first + limit], "No matches found"))
 
 
-def _marked(path: str, rest: str) -> str:
+def _prefix_path(path: str, rest: str) -> str:
     if not path:
         return rest
     found = re.match(r"\d+([:-])", rest)
     return f"{path}{found[1] if found else ':'}{rest}"
 
 
-def _globs(patterns: Sequence[str]) -> list[str]:
+def _glob_options(patterns: Sequence[str]) -> list[str]:
     return [f"--glob={pattern}" for pattern in patterns]
 
 
-def _hiding(patterns: Sequence[str]) -> list[str]:
+def _hidden_options(patterns: Sequence[str]) -> list[str]:
     """Return the options that leave out what rules forbid to read, which win as the last ones."""
     return [f"--iglob=!{pattern}" for pattern in patterns]
 
 
-def _escaped(name: str) -> str:
+def _escape_glob(name: str) -> str:
     return re.sub(r"([\\*?\[\]{}!])", r"\\\1", name)
 
 
-def _ripgrep(
+def _run_ripgrep(
     sandbox: Sandbox, bash: BashSession, top: Parts, options: Sequence[str]
 ) -> list[tuple[str, str | None]]:
     """Return what ripgrep prints: the path as it is shown, and what follows it, if anything.
@@ -167,8 +176,8 @@ def _ripgrep(
     always = ("--no-config", "--color=never", "--sort=path", "--null", "--with-filename")
     own = ("--no-ignore-parent", "--no-ignore-global", "--no-messages")
     words = [*always, *own, *options, "--", "/".join((".", *top))]
-    if sandbox.kind(top) not in ("file", "folder"):
-        raise CallError(f"{sandbox.shown(top)} is not a folder or a regular file.")
+    if sandbox.entry_kind(top) not in ("file", "folder"):
+        raise CallError(f"{sandbox.display_path(top)} is not a folder or a regular file.")
     result = bash.search(program, words, _OUTPUT, _SECONDS)
     if result.stopped:
         raise CallError(f"ripgrep was stopped: {result.stopped}.")
@@ -177,18 +186,18 @@ def _ripgrep(
         raise CallError(result.errors.decode("utf-8", "replace").strip() or "ripgrep failed.")
     text, found = result.out.decode("utf-8", "replace"), list[tuple[str, str | None]]()
     if "--files" in options or "-l" in options:
-        return [(_shown(sandbox, path), None) for path in text.split("\0") if path]
+        return [(_display_path(sandbox, path), None) for path in text.split("\0") if path]
     for line in text.splitlines():
         path, mark, rest = line.partition("\0")
-        found.append((_shown(sandbox, path), rest) if mark else ("", line))
+        found.append((_display_path(sandbox, path), rest) if mark else ("", line))
     return found
 
 
-def _shown(sandbox: Sandbox, path: str) -> str:
-    return sandbox.shown(tuple(path.removeprefix("./").split("/")))
+def _display_path(sandbox: Sandbox, path: str) -> str:
+    return sandbox.display_path(tuple(path.removeprefix("./").split("/")))
 
 
-def _listed(rows: list[str], nothing: str) -> str:
+def _join_rows(rows: list[str], nothing: str) -> str:
     if not rows:
         return nothing
     cut = rows[:_FOUND]
@@ -196,7 +205,7 @@ def _listed(rows: list[str], nothing: str) -> str:
     return "\n".join(cut + more)
 
 
-def _encoded(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -204,9 +213,12 @@ def _encoded(text: str) -> bytes:
 
 
 FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], CallResult]]] = {
-    "Read": read,
-    "Write": write,
-    "Edit": edit,
+    "Read": read_lines,
+    "Write": write_file,
+    "Edit": edit_file,
 }
-SEARCHES: Final[Mapping[str, Callable[..., CallResult]]] = {"Glob": glob, "Grep": grep}
+SEARCHES: Final[Mapping[str, Callable[..., CallResult]]] = {
+    "Glob": find_files,
+    "Grep": search_files,
+}
 """Those that take where they run, and what is hidden from them, as well."""

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from iac_scenario.counterpart import ClientAnswers
 from iac_scenario.errors import PlayError
-from iac_scenario.mcp_servers import connected, pages
-from iac_scenario.model import StdioServer, public
-from iac_scenario.timeouts import resolve
+from iac_scenario.mcp_servers import connect_servers, list_all_entries
+from iac_scenario.model import StdioServer, public_name
+from iac_scenario.timeouts import resolve_timeouts
 
 _STARTERS: Final = frozenset("bun bunx deno docker node npx python python3 uv uvx".split())
 _PLACES: Final = frozenset("/ app bin build cli dist index lib main run server src".split())
@@ -44,50 +44,54 @@ _SAMPLES: Final[Mapping[str, Any]] = {
 }  # fmt: skip
 
 
-def server_of(words: Sequence[str]) -> tuple[str, StdioServer]:
+def parse_server(words: Sequence[str]) -> tuple[str, StdioServer]:
     """Return a name and a server, of a command or of a URL."""
     if words[0].startswith(("http://", "https://")):
-        return public(words[0].split("/")[2].split(":")[0]), StdioServer("", url=words[0])
+        return public_name(words[0].split("/")[2].split(":")[0]), StdioServer("", url=words[0])
     plain = [word for word in words if not word.startswith("-")]
     named = plain[1:] if Path(plain[0]).name in _STARTERS and plain[1:] else plain
     stems = [Path(part.partition("@")[0] or part).stem for part in reversed(Path(named[0]).parts)]
     name = next((stem for stem in stems if stem not in _PLACES), "server")
     for part in ("mcp-server-", "server-", "mcp-"):
         name = name.removeprefix(part)
-    return public(name.removesuffix("-mcp") or "server"), StdioServer(words[0], tuple(words[1:]))
+    return public_name(name.removesuffix("-mcp") or "server"), StdioServer(
+        words[0], tuple(words[1:])
+    )
 
 
 async def first_scenario(words: Sequence[str], file: Path) -> str:
     """Return the text of a scenario that calls each tool once. Raises PlayError."""
-    name, server = server_of(words)
-    async with connected({name: server}, ClientAnswers("auto"), resolve({}, {})) as real:
-        for why in real.unstarted().values():
+    name, server = parse_server(words)
+    async with connect_servers(
+        {name: server}, ClientAnswers("auto"), resolve_timeouts({}, {})
+    ) as real:
+        for why in real.failed_servers().values():
             raise PlayError(why)
-        client = real.clients()[name]
-        tools = await pages(client, "tools/list", "tools")
+        client = real.connected_clients()[name]
+        tools = await list_all_entries(client, "tools/list", "tools")
     if not tools:
         raise PlayError(f"The server {name} lists no tools.")
-    safe = [tool["name"] for tool in tools if not _changes(tool)]
+    safe = [tool["name"] for tool in tools if not _is_destructive(tool)]
     given = {"url": server.url} if server.url else {"command": server.command, "args": server.args}
-    rows = "\n".join(f"{key} = {_toml(value)}" for key, value in given.items() if value)
-    head = _HEAD.format(name=name, file=file, prompts=_toml(safe), server=rows)
-    return head + "".join(_entry(name, tool) for tool in tools)
+    rows = "\n".join(f"{key} = {_toml_value(value)}" for key, value in given.items() if value)
+    head = _HEAD.format(name=name, file=file, prompts=_toml_value(safe), server=rows)
+    return head + "".join(_scenario_entry(name, tool) for tool in tools)
 
 
-def _changes(tool: Mapping[str, Any]) -> bool:
+def _is_destructive(tool: Mapping[str, Any]) -> bool:
     hints = tool.get("annotations") or {}
     return hints.get("readOnlyHint") is False and hints.get("destructiveHint") is not False
 
 
-def _entry(server: str, tool: Mapping[str, Any]) -> str:
+def _scenario_entry(server: str, tool: Mapping[str, Any]) -> str:
     lines = (tool.get("description") or tool["name"]).strip().splitlines()
     text = _TOOL.format(
         doc=f"# {lines[0][:97]}",
-        tool=_toml(tool["name"]),
-        call=_toml(f"mcp__{server}__{public(tool['name'])}"),
-        given=_toml(sample(tool.get("inputSchema") or {}) or {}),
+        tool=_toml_value(tool["name"]),
+        call=_toml_value(f"mcp__{server}__{public_name(tool['name'])}"),
+        given=_toml_value(sample_value(tool.get("inputSchema") or {}) or {}),
     )
-    if not _changes(tool):
+    if not _is_destructive(tool):
         return text
     said = (
         "This tool says that it can destroy data. To call it, add its name to `prompts` and"
@@ -99,7 +103,7 @@ def _entry(server: str, tool: Mapping[str, Any]) -> str:
     return f"{off.replace(lines[0][:97], f'{lines[0][:97]}' + chr(10) + f'# {said}', 1)}\n"
 
 
-def sample(schema: Any) -> Any:
+def sample_value(schema: Any) -> Any:
     """Return a value that fits a schema, as far as its plain words say; required members only."""
     if not isinstance(schema, dict):
         return "text"
@@ -111,16 +115,16 @@ def sample(schema: Any) -> Any:
             return schema[key][0]
     for key in ("anyOf", "oneOf", "allOf"):
         if schema.get(key):
-            return sample(schema[key][0])
+            return sample_value(schema[key][0])
     if "$ref" in schema:
         return {}
     kinds = schema.get("type", "object" if "properties" in schema else "string")
     kind = kinds if isinstance(kinds, str) else kinds[0]
     if kind == "object":
         known = schema.get("properties", {})
-        return {key: sample(known.get(key)) for key in schema.get("required", ())}
+        return {key: sample_value(known.get(key)) for key in schema.get("required", ())}
     if kind == "array":
-        return [sample(schema.get("items"))] * schema.get("minItems", 0)
+        return [sample_value(schema.get("items"))] * schema.get("minItems", 0)
     if kind in ("integer", "number"):
         return (
             max(schema.get("minimum", 1), 1) if schema.get("maximum", 1) >= 1 else schema["maximum"]
@@ -129,26 +133,28 @@ def sample(schema: Any) -> Any:
     return text.ljust(schema.get("minLength", 0), "x") if isinstance(text, str) else text
 
 
-def _toml(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     import tomlkit
 
     if isinstance(value, dict):
         # TOML has no null; what would be one is left out.
         members = (
-            f"{_key(key)} = {_toml(item)}" for key, item in value.items() if item is not None
+            f"{_toml_key(key)} = {_toml_value(item)}"
+            for key, item in value.items()
+            if item is not None
         )
         return f"{{ {', '.join(members)} }}" if value else "{}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_toml(item) for item in value if item is not None)}]"
+        return f"[{', '.join(_toml_value(item) for item in value if item is not None)}]"
     return str(tomlkit.item(value).as_string())
 
 
-def _key(name: str) -> str:
+def _toml_key(name: str) -> str:
     plain = name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()
-    return name if plain else _toml(name)
+    return name if plain else _toml_value(name)
 
 
-def names_of(servers: Mapping[str, StdioServer], folder: Path) -> Iterator[Path]:
+def server_files(servers: Mapping[str, StdioServer], folder: Path) -> Iterator[Path]:
     """Yield the files that servers are started from."""
     for server in servers.values():
         for word in (server.command, *server.args):

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import anyio.to_thread
 
-from iac_scenario.arguments import found_in
+from iac_scenario.arguments import search_pattern
 from iac_scenario.bash import BashLimits, run_bounded
 from iac_scenario.errors import CallError, PlayError
 from iac_scenario.model import PERMISSION_MODES, PermissionMode, PermissionRules
@@ -59,7 +59,7 @@ def with_settings(rules: PermissionRules, settings: Sequence[Any]) -> Permission
         kind: getattr(rules, kind) for kind in ("allow", "ask", "deny")
     }
     for one in settings:
-        permissions = _table(one, "permissions")
+        permissions = _settings_table(one, "permissions")
         for kind in lists:
             lists[kind] += tuple(permissions.get(kind, ()))
         name = permissions.get("defaultMode")
@@ -72,24 +72,30 @@ def with_settings(rules: PermissionRules, settings: Sequence[Any]) -> Permission
     return replace(rules, mode=mode, allow=lists["allow"], ask=lists["ask"], deny=lists["deny"])
 
 
-def variables_of(settings: Sequence[Any]) -> dict[str, str]:
+def settings_variables(settings: Sequence[Any]) -> dict[str, str]:
     """Return the variables that settings give to hooks and to Bash; later ones win."""
-    return {key: str(value) for one in settings for key, value in _table(one, "env").items()}
+    return {
+        key: str(value) for one in settings for key, value in _settings_table(one, "env").items()
+    }
 
 
-class Hooks:
+class SessionHooks:
     """The hooks of a session."""
 
     def __init__(
         self, settings: Sequence[Any], session: ScenarioSession, folder: str, limit: float
     ) -> None:
-        self.given = any(_table(one, "hooks") for one in settings)
+        self.given = any(_settings_table(one, "hooks") for one in settings)
         off = any(isinstance(one, dict) and one.get("disableAllHooks") for one in settings)
         self._settings = [] if off else settings
         self._session = session
         self._folder = folder
         self._limit = limit
-        self._variables = {**os.environ, "CLAUDE_PROJECT_DIR": folder, **variables_of(settings)}
+        self._variables = {
+            **os.environ,
+            "CLAUDE_PROJECT_DIR": folder,
+            **settings_variables(settings),
+        }
 
     async def run(self, event: str, matched: str = "", /, **facts: Any) -> HookVerdict:
         """Run the hooks of an event one after another; each blocking word ends that."""
@@ -101,8 +107,8 @@ class Hooks:
             "hook_event_name": event, **facts,
         }  # fmt: skip
         whole = HookVerdict()
-        for hook in self._of(event, matched):
-            verdict = await anyio.to_thread.run_sync(self._one, hook, event, said)
+        for hook in self._matching_hooks(event, matched):
+            verdict = await anyio.to_thread.run_sync(self._run_hook, hook, event, said)
             decision = verdict.decision or whole.decision
             given = whole.input if verdict.input is None else verdict.input
             whole = replace(
@@ -112,16 +118,16 @@ class Hooks:
                 break
         return whole
 
-    def _of(self, event: str, matched: str) -> list[Mapping[str, Any]]:
+    def _matching_hooks(self, event: str, matched: str) -> list[Mapping[str, Any]]:
         found = []
         for one in self._settings:
-            for entry in _table(one, "hooks").get(event, ()):
+            for entry in _settings_table(one, "hooks").get(event, ()):
                 wanted = entry.get("matcher") or "*"
                 try:
                     fits = (
                         not matched
                         or wanted == "*"
-                        or found_in(rf"^(?:{wanted})$", matched) is not None
+                        or search_pattern(rf"^(?:{wanted})$", matched) is not None
                     )
                 except ValueError as error:
                     raise PlayError(
@@ -130,7 +136,9 @@ class Hooks:
                 found += [hook for hook in entry.get("hooks", ()) if fits]
         return [hook for hook in found if hook.get("type") in ("command", "bash")]
 
-    def _one(self, hook: Mapping[str, Any], event: str, said: Mapping[str, Any]) -> HookVerdict:
+    def _run_hook(
+        self, hook: Mapping[str, Any], event: str, said: Mapping[str, Any]
+    ) -> HookVerdict:
         name = f"hook {event} ({str(hook.get('command', ''))[:60]})"
         try:
             result = run_bounded(
@@ -156,7 +164,7 @@ class Hooks:
             answer = json.loads(out) if out.startswith("{") else {}
         except ValueError as error:
             return HookVerdict(notes=(f"{name}: its output is not JSON: {error}",))
-        own = _table(answer, "hookSpecificOutput")
+        own = _settings_table(answer, "hookSpecificOutput")
         decision = own.get("permissionDecision") or answer.get("decision") or ""
         reason = own.get("permissionDecisionReason") or answer.get("reason") or "Blocked by a hook."
         word = {"deny": "block", "approve": "allow"}.get(decision, decision)
@@ -169,7 +177,7 @@ class Hooks:
         )
 
 
-def _table(value: Any, key: str) -> Mapping[str, Any]:
+def _settings_table(value: Any, key: str) -> Mapping[str, Any]:
     found = value.get(key, {}) if isinstance(value, dict) else {}
     if not isinstance(found, dict):
         raise PlayError(f"settings: {key} must be an object.")

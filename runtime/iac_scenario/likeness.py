@@ -34,24 +34,26 @@ _CHANGING: Final = re.compile(
 """What will be another text next time."""
 
 
-def like(want: Any, got: Any) -> bool:
-    """Compare as `same` does, with placeholders in the texts that are wanted."""
+def matches_placeholders(want: Any, got: Any) -> bool:
+    """Compare as `is_json_equal` does, with placeholders in the texts that are wanted."""
     if isinstance(want, str) and _PLACEHOLDER.search(want):
         text = got if isinstance(got, str) else json.dumps(got, ensure_ascii=False, default=str)
-        return _pattern(want).fullmatch(text) is not None
-    return same(want, got, like)
+        return _placeholder_pattern(want).fullmatch(text) is not None
+    return is_json_equal(want, got, matches_placeholders)
 
 
-def includes(want: Any, got: Any) -> bool:
-    """Compare as `like` does, where tables may have more than is wanted."""
+def matches_subset(want: Any, got: Any) -> bool:
+    """Compare as `matches_placeholders` does, where tables may have more than is wanted."""
     if isinstance(want, dict) and isinstance(got, dict):
-        return want.keys() <= got.keys() and all(includes(want[key], got[key]) for key in want)
-    return like(want, got)
+        return want.keys() <= got.keys() and all(
+            matches_subset(want[key], got[key]) for key in want
+        )
+    return matches_placeholders(want, got)
 
 
-def same(want: Any, got: Any, inside: Callable[[Any, Any], bool] | None = None) -> bool:
+def is_json_equal(want: Any, got: Any, inside: Callable[[Any, Any], bool] | None = None) -> bool:
     """Compare as JSON does: true is not 1, and 1 is 1.0; what they hold by `inside`, if given."""
-    inside = inside or same
+    inside = inside or is_json_equal
     if isinstance(want, bool) or isinstance(got, bool):
         return want is got
     if isinstance(want, dict) and isinstance(got, dict):
@@ -61,28 +63,28 @@ def same(want: Any, got: Any, inside: Callable[[Any, Any], bool] | None = None) 
     return bool(want == got)
 
 
-def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a value with `change` made to all that is no list and no table."""
     if isinstance(value, list):
-        return [mapped(item, change) for item in value]
+        return [map_leaves(item, change) for item in value]
     if isinstance(value, dict):
-        return {key: mapped(item, change) for key, item in value.items()}
+        return {key: map_leaves(item, change) for key, item in value.items()}
     return change(value)
 
 
-def general(value: Any) -> Any:
+def generalize_value(value: Any) -> Any:
     """Return a value with a placeholder for each part of its texts that changes."""
-    return mapped(value, _general)
+    return map_leaves(value, _generalize_text)
 
 
-def _general(leaf: Any) -> Any:
+def _generalize_text(leaf: Any) -> Any:
     if not isinstance(leaf, str):
         return leaf
     return _CHANGING.sub(lambda found: f"<{found.lastgroup}>", leaf)
 
 
 @lru_cache(maxsize=256)
-def _pattern(text: str) -> re.Pattern[str]:
+def _placeholder_pattern(text: str) -> re.Pattern[str]:
     pieces = _PLACEHOLDER.split(text)
     # A text may hold the placeholder itself, word for word.
     pieces[1::2] = [f"(?:{_FORMS[name]}|<{name}>)" for name in pieces[1::2]]

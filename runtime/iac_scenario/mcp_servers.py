@@ -14,18 +14,18 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 import anyio
 import anyio.abc
 
-from iac_scenario.arguments import misfit, validator_of
+from iac_scenario.arguments import schema_validator, schema_violation
 from iac_scenario.counterpart import (
     ClientAnswers,
-    Counterpart,
+    ClientCallbacks,
+    hold_subscription,
     is_modern,
-    listen,
-    listens,
-    requested,
+    is_subscription,
+    send_request,
 )
 from iac_scenario.errors import CallError, PlayError
-from iac_scenario.model import StdioServer, ToolCall, public
-from iac_scenario.results import NOT_GIVEN, CallResult, failed
+from iac_scenario.model import StdioServer, ToolCall, public_name
+from iac_scenario.results import NOT_GIVEN, CallResult, error_result
 
 if TYPE_CHECKING:
     import mcp_types
@@ -40,11 +40,11 @@ _PAGES: Final = 1000
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
-class Listed(NamedTuple):
+class ListedTool(NamedTuple):
     """A tool as its server lists it: the compiled schema, and whether it only reads."""
 
     validator: Any
-    reads: bool
+    is_read_only: bool
 
 
 class ServerConnection:
@@ -58,14 +58,14 @@ class ServerConnection:
         self, name: str, server: StdioServer, answering: ClientAnswers, timeouts: Mapping[str, int]
     ) -> None:
         self.name = name
-        self.prefix = f"mcp__{public(name)}__"
+        self.prefix = f"mcp__{public_name(name)}__"
         self.failure = ""
-        self.tools: Mapping[str, Listed] = {}
+        self.tools: Mapping[str, ListedTool] = {}
         self.own_names: Mapping[str, str] = {}
         self.client: Client | None = None
         self.ready = anyio.Event()
         self._server = server
-        self.side = Counterpart(answering)
+        self.side = ClientCallbacks(answering)
         self.streams: anyio.abc.TaskGroup | None = None
         self._log_level = answering.log_level
         self._start = timeouts["mcp_start_timeout_ms"] / 1000
@@ -73,14 +73,14 @@ class ServerConnection:
         self._stop = anyio.Event()
         self._errors: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
 
-    async def live(self) -> None:
+    async def run_until_stopped(self) -> None:
         """Start, list, and stay until `stop`; every failure ends up in `failure`."""
         deadline = anyio.current_time() + self._start
         try:
             with anyio.CancelScope(deadline=deadline) as scope:
-                async with self._connected() as client, anyio.create_task_group() as streams:
-                    self.tools = await _listed(client)
-                    self.own_names = {public(tool): tool for tool in self.tools}
+                async with self._open_client() as client, anyio.create_task_group() as streams:
+                    self.tools = await _list_tools(client)
+                    self.own_names = {public_name(tool): tool for tool in self.tools}
                     await self._ask_for_logs(client)
                     scope.deadline = math.inf
                     self.client, self.streams = client, streams
@@ -91,7 +91,7 @@ class ServerConnection:
                 self.failure = f"did not start within {self._start:g} s"
         # Whatever a foreign server provokes is that server's failure, never the run's.
         except Exception as error:
-            self.failure = self.failure or f"cannot be used: {_innermost(error)}"
+            self.failure = self.failure or f"cannot be used: {_innermost_message(error)}"
         finally:
             self.client = None
             self.ready.set()
@@ -100,7 +100,7 @@ class ServerConnection:
         """Let the server end."""
         self._stop.set()
 
-    def unusable(self) -> str:
+    def failure_message(self) -> str:
         """Return why it cannot be used, with the last lines that it wrote to standard error."""
         line = f"The server {self.name} {self.failure or 'ended during the session'}."
         self._errors.seek(0)
@@ -111,13 +111,13 @@ class ServerConnection:
         """Let go of the file."""
         self._errors.close()
 
-    def _connected(self) -> "Client":
+    def _open_client(self) -> "Client":
         from mcp import Client
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
-        options = {**self.side.options(), "read_timeout_seconds": self._call}
+        options = {**self.side.client_options(), "read_timeout_seconds": self._call}
         if self._server.url:
-            return Client(_over_http(self._server), **options)
+            return Client(_open_http_streams(self._server), **options)
         parameters = StdioServerParameters(
             command=self._server.command,
             args=list(self._server.args),
@@ -130,11 +130,11 @@ class ServerConnection:
         """Say in the old era from which level on; in the new one each request says it."""
         if self._log_level and client.server_capabilities.logging and not is_modern(client):
             params = {"level": self._log_level}
-            await requested(client, "logging/setLevel", params, None)
+            await send_request(client, "logging/setLevel", params, None)
 
 
 @asynccontextmanager
-async def _over_http(server: StdioServer) -> AsyncIterator[Any]:
+async def _open_http_streams(server: StdioServer) -> AsyncIterator[Any]:
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -145,12 +145,12 @@ async def _over_http(server: StdioServer) -> AsyncIterator[Any]:
         yield streams
 
 
-async def pages(client: "Client", method: str, field: str) -> list[dict[str, Any]]:
+async def list_all_entries(client: "Client", method: str, field: str) -> list[dict[str, Any]]:
     """Return the entries of a list of the server, of all its pages."""
     found: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
     for _ in range(_PAGES):
-        page = (await requested(client, method, params, None)).structured
+        page = (await send_request(client, method, params, None)).structured
         found += page.get(field, ())
         params = {"cursor": page.get("nextCursor")}
         if params["cursor"] is None:
@@ -158,22 +158,22 @@ async def pages(client: "Client", method: str, field: str) -> list[dict[str, Any
     return found
 
 
-async def _listed(client: "Client") -> dict[str, Listed]:
-    found: dict[str, Listed] = {}
+async def _list_tools(client: "Client") -> dict[str, ListedTool]:
+    found: dict[str, ListedTool] = {}
     cursor: str | None = None
     for _ in range(_PAGES):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
             hints = tool.annotations
             reads = hints is not None and hints.read_only_hint is True
-            found[tool.name] = Listed(validator_of(json.dumps(tool.input_schema)), reads)
+            found[tool.name] = ListedTool(schema_validator(json.dumps(tool.input_schema)), reads)
         cursor = page.next_cursor
         if cursor is None:
             break
     return found
 
 
-def _innermost(error: BaseException) -> str:
+def _innermost_message(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, OSError) and error.strerror:
@@ -182,7 +182,7 @@ def _innermost(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-class RealMcp:
+class McpExecutor:
     """Calls the tools of servers that are running."""
 
     def __init__(
@@ -195,11 +195,11 @@ class RealMcp:
         self._sessions = sessions
         self._refuses = refuses
         # What the servers list does not change; a name is looked up several times a call.
-        self._found = cache(self._find)
+        self._found = cache(self._find_tool)
         self._timeout_ms = timeouts["mcp_timeout_ms"]
         self._late = timeouts["notification_timeout_ms"] / 1000
 
-    def reads(self, call: ToolCall) -> bool:
+    def is_read_only(self, call: ToolCall) -> bool:
         """What the server's listing says; requests of the protocol act through tools only."""
         if call.request:
             return call.request != "tools/call"
@@ -208,67 +208,73 @@ class RealMcp:
         except CallError:
             return False
         listed = session.tools.get(name)
-        return listed is not None and listed.reads
+        return listed is not None and listed.is_read_only
 
-    def qualified(self, tool: str) -> str:
+    def qualify_name(self, tool: str) -> str:
         """Return `mcp__SERVER__TOOL` for a bare name that one server has, else the name."""
         try:
             session, name = self._found(tool)
         except CallError:
             return tool
-        return f"{session.prefix}{public(name)}"
+        return f"{session.prefix}{public_name(name)}"
 
-    def unstarted(self) -> dict[str, str]:
+    def failed_servers(self) -> dict[str, str]:
         """Return the servers that cannot be used, and why."""
-        return {each.name: each.unusable() for each in self._sessions.values() if each.failure}
+        return {
+            each.name: each.failure_message() for each in self._sessions.values() if each.failure
+        }
 
-    def fault(self, call: ToolCall) -> str:
+    def listing_mismatch(self, call: ToolCall) -> str:
         """Return what the listings say against a call, or nothing."""
         try:
-            session, name = self._asked_server(call) if call.request else self._found(call.tool)
+            session, name = self._requested_server(call) if call.request else self._found(call.tool)
         except CallError as error:
             return str(error)
         if session.failure or call.send_invalid or call.request:
             return ""
         if (listed := session.tools.get(name)) is None:
             return f"the server {session.name} lists no tool {name}."
-        return misfit(listed.validator, call.input)
+        return schema_violation(listed.validator, call.input)
 
     async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments against the listing, then ask the server."""
         try:
-            session, name = self._asked_server(call) if call.request else self._found(call.tool)
+            session, name = self._requested_server(call) if call.request else self._found(call.tool)
             listed = None if call.request else session.tools.get(name)
-            note = misfit(listed.validator, call.input) if listed and not call.send_invalid else ""
+            note = (
+                schema_violation(listed.validator, call.input)
+                if listed and not call.send_invalid
+                else ""
+            )
             if self._refuses and note:
-                return failed(f"{name}: {note}")
+                return error_result(f"{name}: {note}")
             if not isinstance(call.input, dict):
                 raise CallError(f"{name}: the arguments must be a table.")
         except CallError as error:
-            return failed(str(error))
+            return error_result(str(error))
         session.side.call = call
-        outcome = failed(f"{name}: cancelled after {call.cancel_after_ms or 0:,} ms.")
+        outcome = error_result(f"{name}: cancelled after {call.cancel_after_ms or 0:,} ms.")
         with anyio.move_on_after(
             math.inf if call.cancel_after_ms is None else call.cancel_after_ms / 1000
         ):
             try:
-                outcome = await self._asked(session, name, call)
+                outcome = await self._send_call(session, name, call)
             except CallError as error:
-                outcome = failed(str(error))
+                outcome = error_result(str(error))
         if note:
             outcome = replace(outcome, note=f"{call.tool}: {note}")
-        return await session.side.heard(call, outcome, self._late)
+        return await session.side.with_notifications(call, outcome, self._late)
 
-    def clients(self) -> "dict[str, Client]":
+    def connected_clients(self) -> "dict[str, Client]":
         """Return the clients of all servers. Raises PlayError for one that cannot be used."""
         found = {}
         for name, session in self._sessions.items():
             if session.client is None:
-                raise PlayError(session.unusable())
+                raise PlayError(session.failure_message())
             found[name] = session.client
         return found
 
-    def _asked_server(self, call: ToolCall) -> tuple[ServerConnection, str]:
+    def _requested_server(self, call: ToolCall) -> tuple[ServerConnection, str]:
         """Return the server of a request."""
         found = self._sessions.get(call.server)
         if not call.server and len(self._sessions) == 1:
@@ -278,22 +284,22 @@ class RealMcp:
             raise CallError(f"{call.request}: name its server. Servers: {known}.")
         return found, call.request
 
-    async def _asked(self, session: ServerConnection, name: str, call: ToolCall) -> CallResult:
+    async def _send_call(self, session: ServerConnection, name: str, call: ToolCall) -> CallResult:
         import mcp_types as types
         from mcp.shared.exceptions import MCPError
 
-        client, heard = session.client, session.side.progressed
+        client, heard = session.client, session.side.handle_progress
         if client is None or session.streams is None:
-            raise CallError(session.unusable())
+            raise CallError(session.failure_message())
         try:
             # Its time limit was given to the client; it holds for each round of a call.
             if not call.request:
                 result = await client.call_tool(name, call.input, progress_callback=heard)
-            elif listens(client, call.request):
-                await session.streams.start(listen, client, call.input)
+            elif is_subscription(client, call.request):
+                await session.streams.start(hold_subscription, client, call.input)
                 return CallResult((), structured={})
             else:
-                return await requested(client, call.request, call.input, heard)
+                return await send_request(client, call.request, call.input, heard)
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
                 limit = f"{self._timeout_ms:,} ms"
@@ -301,24 +307,24 @@ class RealMcp:
                     f"{name}: the server {session.name} did not answer within {limit}."
                 ) from None
             if error.code == types.CONNECTION_CLOSED:
-                raise CallError(session.unusable()) from None
+                raise CallError(session.failure_message()) from None
             return protocol_error(error.error)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
-            raise CallError(session.unusable()) from None
+            raise CallError(session.failure_message()) from None
         # The answer did not fit the protocol, or not the schema that the server listed.
         except Exception as error:
             said = (str(error).splitlines() or [type(error).__name__])[0]
             raise CallError(
                 f"The answer of the server {session.name} is malformed: {said}"
             ) from None
-        return _outcome(result)
+        return _call_result(result)
 
-    def _find(self, tool: str) -> tuple[ServerConnection, str]:
+    def _find_tool(self, tool: str) -> tuple[ServerConnection, str]:
         """Return the server and the server's own name of a tool."""
         if not self._sessions:
             raise CallError(f"{tool}: no server is configured; pass --mcp-config.")
         if tool.startswith("mcp__"):
-            return self._qualified(tool)
+            return self._find_qualified(tool)
         having = [session for session in self._sessions.values() if tool in session.tools]
         if len(having) == 1:
             return having[0], tool
@@ -329,10 +335,10 @@ class RealMcp:
             return next(iter(self._sessions.values())), tool
         broken = [session for session in self._sessions.values() if session.failure]
         if broken:
-            raise CallError(broken[0].unusable())
+            raise CallError(broken[0].failure_message())
         raise CallError(f"{tool}: no server has a tool with that name.")
 
-    def _qualified(self, tool: str) -> tuple[ServerConnection, str]:
+    def _find_qualified(self, tool: str) -> tuple[ServerConnection, str]:
         fitting = [
             session for session in self._sessions.values() if tool.startswith(session.prefix)
         ]
@@ -352,7 +358,7 @@ def protocol_error(error: "mcp_types.ErrorData") -> CallResult:
     return CallResult(({"type": "text", "text": text},), is_error=True, structured=said)
 
 
-def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
+def _call_result(result: "mcp_types.CallToolResult") -> CallResult:
     structured = result.structured_content
     return CallResult(
         tuple(
@@ -367,11 +373,11 @@ def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
 
 
 @asynccontextmanager
-async def connected(
+async def connect_servers(
     servers: Mapping[str, StdioServer],
     answering: ClientAnswers,
     timeouts: Mapping[str, int],
-) -> AsyncIterator[RealMcp]:
+) -> AsyncIterator[McpExecutor]:
     """Start all servers at once and shut them down at the end; one that fails stops no other."""
     sessions = {
         name: ServerConnection(name, each, answering, timeouts) for name, each in servers.items()
@@ -379,11 +385,11 @@ async def connected(
     try:
         async with anyio.create_task_group() as group:
             for session in sessions.values():
-                group.start_soon(session.live)
+                group.start_soon(session.run_until_stopped)
             for session in sessions.values():
                 await session.ready.wait()
             try:
-                yield RealMcp(sessions, timeouts, refuses=answering.refuses)
+                yield McpExecutor(sessions, timeouts, refuses=answering.refuses)
             finally:
                 for session in sessions.values():
                     session.stop()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from iac_scenario.arguments import misfit, validator_of
+from iac_scenario.arguments import schema_validator, schema_violation
 from iac_scenario.errors import PlayError
-from iac_scenario.events import as_result
-from iac_scenario.likeness import like
+from iac_scenario.events import failure_text
+from iac_scenario.likeness import matches_placeholders
 from iac_scenario.model import ScenarioScript, ToolCall, ToolSetting
-from iac_scenario.modes import calls_of
-from iac_scenario.results import NOT_GIVEN, CallResult, failed, given
+from iac_scenario.modes import scenario_calls
+from iac_scenario.results import NOT_GIVEN, CallResult, error_result, scripted_result
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -29,38 +29,40 @@ class MockTools:
     def __init__(self, scenario: ScenarioScript, server: str | None) -> None:
         self.settings: dict[str, ToolSetting] = {}
         self._calls: dict[str, list[ToolCall]] = {}
-        calls = [call for call in calls_of(scenario) if not call.request]
+        calls = [call for call in scenario_calls(scenario) if not call.request]
         for name in dict.fromkeys((*scenario.execution.tools, *(call.tool for call in calls))):
-            if (own := _own(name, server)) is not None:
+            if (own := _own_tool_name(name, server)) is not None:
                 self.settings[own] = scenario.execution.tools.get(name, ToolSetting())
                 self._calls[own] = [call for call in calls if call.tool == name]
 
-    def answer(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
+    def answer_call(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
         """Return what the file gives; the last of several equal calls goes on answering."""
         setting = self.settings.get(tool)
         if setting is None:
-            return failed(f"{tool}: the scenario has no tool with that name.")
+            return error_result(f"{tool}: the scenario has no tool with that name.")
         if setting.error is not None:
-            return failed(setting.error)
+            return error_result(setting.error)
         if setting.result is not None:
-            return given(setting.result)
-        fitting = [call for call in self._calls[tool] if like(call.input, arguments)]
+            return scripted_result(setting.result)
+        fitting = [
+            call for call in self._calls[tool] if matches_placeholders(call.input, arguments)
+        ]
         if not fitting:
             said = json.dumps(arguments, ensure_ascii=False)
-            return failed(f"{tool}: the scenario has no call with the arguments {said}.")
+            return error_result(f"{tool}: the scenario has no call with the arguments {said}.")
         call = fitting[0]
         if len(fitting) > 1:
             self._calls[tool].remove(call)
         if call.failure is not None:
-            return failed(as_result(call.failure))
+            return error_result(failure_text(call.failure))
         if call.error is not None:
-            return failed(call.error)
+            return error_result(call.error)
         if call.result is None:
-            return failed(f"The scenario has no result for this call of {tool}.")
-        return given(call.result)
+            return error_result(f"The scenario has no result for this call of {tool}.")
+        return scripted_result(call.result)
 
 
-def _own(name: str, server: str | None) -> str | None:
+def _own_tool_name(name: str, server: str | None) -> str | None:
     """Return a tool's name on the server, or None for one of another server or of a client."""
     if not name.startswith(_PREFIX):
         return name if server is None and name[:1].islower() else None
@@ -68,14 +70,14 @@ def _own(name: str, server: str | None) -> str | None:
     return own if server in (None, of) else None
 
 
-def server_of(scenario: ScenarioScript, name: str | None) -> "Server[Any]":
+def build_mock_server(scenario: ScenarioScript, name: str | None) -> "Server[Any]":
     """Return a server with the mock tools of a scenario, or with those that clients call NAME's."""
     import mcp_types as types
     from mcp.server.lowlevel import Server
 
     tools = MockTools(scenario, name)
 
-    async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
+    async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(
             tools=[
                 types.Tool(
@@ -87,13 +89,15 @@ def server_of(scenario: ScenarioScript, name: str | None) -> "Server[Any]":
             ]
         )
 
-    async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         arguments = params.arguments or {}
         schema = tools.settings.get(params.name, ToolSetting()).input_schema
-        if schema is not None and (said := misfit(validator_of(json.dumps(schema)), arguments)):
-            result = failed(f"{params.name}: {said}")
+        if schema is not None and (
+            said := schema_violation(schema_validator(json.dumps(schema)), arguments)
+        ):
+            result = error_result(f"{params.name}: {said}")
         else:
-            result = tools.answer(params.name, arguments)
+            result = tools.answer_call(params.name, arguments)
         structured = None if result.structured is NOT_GIVEN else result.structured
         return types.CallToolResult.model_validate(
             {
@@ -103,26 +107,28 @@ def server_of(scenario: ScenarioScript, name: str | None) -> "Server[Any]":
             }
         )
 
-    return Server(name or scenario.name, version="1", on_list_tools=listed, on_call_tool=called)
+    return Server(
+        name or scenario.name, version="1", on_list_tools=list_tools, on_call_tool=call_tool
+    )
 
 
-def serve(scenario: ScenarioScript, name: str | None, port: int | None) -> None:
+def serve_mock_tools(scenario: ScenarioScript, name: str | None, port: int | None) -> None:
     """Serve until the client is gone, on 127.0.0.1 where a port is given."""
-    server = server_of(scenario, name)
+    server = build_mock_server(scenario, name)
     if port is None:
-        anyio.run(_over_stdio, server)
+        anyio.run(_serve_stdio, server)
     else:
-        anyio.run(_over_http, server, port)
+        anyio.run(_serve_http, server, port)
 
 
-async def _over_stdio(server: "Server[Any]") -> None:
+async def _serve_stdio(server: "Server[Any]") -> None:
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (reader, writer):
         await server.run(reader, writer, server.create_initialization_options())
 
 
-async def _over_http(server: "Server[Any]", port: int) -> None:
+async def _serve_http(server: "Server[Any]", port: int) -> None:
     import uvicorn
 
     try:

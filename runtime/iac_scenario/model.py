@@ -42,7 +42,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Elicited:
+class ElicitationAnswer:
     """An answer to a question of a server; None as pattern answers any question."""
 
     action: Literal["accept", "decline", "cancel"]
@@ -51,7 +51,7 @@ class Elicited:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SamplingAnswer:
     """What a model says to a server that asks; None as pattern answers any request."""
 
     text: str = ""
@@ -75,8 +75,8 @@ class ToolCall:
     failure: InjectedFailure | None = None
     capture: Mapping[str, str] = field(default_factory=dict)
     cancel_after_ms: int | None = None
-    elicitations: tuple[Elicited, ...] = ()
-    sampling: tuple[Sampled, ...] = ()
+    elicitations: tuple[ElicitationAnswer, ...] = ()
+    sampling: tuple[SamplingAnswer, ...] = ()
     request: str = ""
     server: str = ""
     approve: bool | None = None
@@ -212,8 +212,8 @@ class ScenarioScript:
     execution: Execution = field(default_factory=Execution)
     permissions: PermissionRules = field(default_factory=PermissionRules)
     timeouts: Mapping[str, int] = field(default_factory=dict)
-    elicitations: tuple[Elicited, ...] = ()
-    sampling: tuple[Sampled, ...] = ()
+    elicitations: tuple[ElicitationAnswer, ...] = ()
+    sampling: tuple[SamplingAnswer, ...] = ()
     roots: tuple[str, ...] = ()
     servers: Mapping[str, StdioServer] = field(default_factory=dict)
 
@@ -229,6 +229,6 @@ class LoadedScenario(NamedTuple):
     secrets: Iterator[str]
 
 
-def public(name: str) -> str:
+def public_name(name: str) -> str:
     """Return a name as clients write it into `mcp__SERVER__TOOL`: other characters are `_`."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)

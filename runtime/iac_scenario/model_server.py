@@ -22,12 +22,26 @@ from urllib.parse import urlsplit
 
 from iac_scenario.conversation import Conversation, call_id
 from iac_scenario.errors import PlayError
-from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, Violation, told
-from iac_scenario.mcp_config import replaced
+from iac_scenario.events import (
+    CallEvent,
+    EndEvent,
+    Event,
+    FailureEvent,
+    ResultEvent,
+    TextEvent,
+    Violation,
+    describe_failure,
+)
+from iac_scenario.mcp_config import replace_variables
 from iac_scenario.model import InjectedFailure, ScenarioScript, ScriptedReply, ToolCall
-from iac_scenario.results import captured, lost, misses, placed
-from iac_scenario.verdict import Verdict
-from iac_scenario.wire import FORMS, Ask, Form, Spoken
+from iac_scenario.results import (
+    captured_values,
+    missed_expectations,
+    missing_captures,
+    resolve_expectations,
+)
+from iac_scenario.verdict import RunChecks
+from iac_scenario.wire import FORMS, ModelReply, ModelRequest, WireForm
 
 _LARGEST: Final = 64_000_000
 """Bytes of a request."""
@@ -50,16 +64,16 @@ _VARIABLES: Final[Mapping[str, str]] = {
 }
 
 
-def variables(url: str) -> dict[str, str]:
+def client_environment(url: str) -> dict[str, str]:
     """Return an environment in which clients find the model at `url`."""
     found = {name: text.format(url=url) for name, text in _VARIABLES.items()}
     return {**_MILD, **os.environ, **found}
 
 
-class _Due(NamedTuple):
+class _DueAnswer(NamedTuple):
     """What a request leads to: what is said, or a failure; `pause` in milliseconds comes first."""
 
-    spoken: Spoken
+    reply: ModelReply
     failure: InjectedFailure | None
     pause: int
 
@@ -71,7 +85,7 @@ class ScriptedModel:
         self._scenario = scenario
         self._take = take
         self._conversation = Conversation(scenario)
-        self._verdict = Verdict(scenario)
+        self._verdict = RunChecks(scenario)
         self._lock = threading.Lock()
         self._places: dict[str, Any] = {"SCENARIO_DIR": str(scenario.path.parent.resolve())}
         self._open: dict[str, tuple[ToolCall, ScriptedReply]] = {}
@@ -80,66 +94,72 @@ class ScriptedModel:
         moment = datetime.fromisoformat(scenario.identity.launch_timestamp)
         self._created = int(moment.timestamp())
 
-    def due(self, ask: Ask) -> _Due:
+    def next_answer(self, ask: ModelRequest) -> _DueAnswer:
         """Return what comes next, and judge the results that came with the request."""
         with self._lock:
-            replies = [reply for key, result in ask.results if (reply := self._judged(key, result))]
+            replies = [
+                reply for key, result in ask.results if (reply := self._check_result(key, result))
+            ]
             if ask.results:
                 reply = (replies[-1].then if replies else None) or ScriptedReply()
-                return self._said(ask, reply, None)
+                return self._build_answer(ask, reply, None)
             self._prompt, self._prompts, self._calls = ask.prompt, self._prompts + 1, 0
-            step = self._conversation.step(ask.prompt)
+            step = self._conversation.next_reply(ask.prompt)
             if not step.matched:
-                self._tell(self._verdict.unmatched(ask.prompt, self._prompts))
-            return self._said(ask, step.reply, step.failure)
+                self._emit_violations(self._verdict.unmatched_prompt(ask.prompt, self._prompts))
+            return self._build_answer(ask, step.reply, step.failure)
 
-    def _judged(self, key: str, result: Any) -> ScriptedReply | None:
+    def _check_result(self, key: str, result: Any) -> ScriptedReply | None:
         """Judge one result; clients without ids name the tool."""
         named = next((k for k, (call, _) in self._open.items() if call.tool == key), key)
         if named not in self._open:
             return None
         call, reply = self._open.pop(named)
-        kept = captured(call.capture, result)
+        kept = captured_values(call.capture, result)
         self._places |= kept
-        missed = misses(placed(call.expect, self._places), result) + lost(call, kept, result)
+        missed = missed_expectations(
+            resolve_expectations(call.expect, self._places), result
+        ) + missing_captures(call, kept, result)
         checks = len(call.expect) + len(call.capture)
-        self._take(Answered(named, call.tool, result, tuple(missed), checks))
-        self._tell(self._verdict.answered(call, result, scripted=False))
+        self._take(ResultEvent(named, call.tool, result, tuple(missed), checks))
+        self._emit_violations(self._verdict.check_result(call, result, scripted=False))
         return reply
 
-    def end(self) -> None:
+    def check_remaining(self) -> None:
         """Judge what no request has asked for."""
-        self._tell(self._verdict.ended(self._conversation))
+        self._emit_violations(self._verdict.remaining_violations(self._conversation))
 
-    def _tell(self, found: Iterator[Violation]) -> None:
+    def _emit_violations(self, found: Iterator[Violation]) -> None:
         for violation in found:
             self._take(violation)
 
-    def _said(self, ask: Ask, reply: ScriptedReply, failure: InjectedFailure | None) -> _Due:
+    def _build_answer(
+        self, ask: ModelRequest, reply: ScriptedReply, failure: InjectedFailure | None
+    ) -> _DueAnswer:
         identity = self._scenario.identity
         self._replies += 1
         if failure is not None:
-            self._take(ReplyFailed(failure, told(failure)))
+            self._take(FailureEvent(failure, describe_failure(failure)))
         else:
-            reply = replace(reply, text=replaced(reply.text, self._places))
-            self._take(Said(reply.text))
+            reply = replace(reply, text=replace_variables(reply.text, self._places))
+            self._take(TextEvent(reply.text))
         calls = []
         for call in reply.calls if failure is None else ():
             key = call_id(identity, self._prompts, self._calls)
             self._calls += 1
             self._open[key] = call, reply
-            given = replaced(call.input, self._places)
-            self._take(Called(key, call.tool, given))
+            given = replace_variables(call.input, self._places)
+            self._take(CallEvent(key, call.tool, given))
             calls.append((key, call.tool, given))
         pause = reply.delay_ms or 0
         if not calls:
-            self._take(Ended(self._prompt, pause, reply.usage))
+            self._take(EndEvent(self._prompt, pause, reply.usage))
         key = f"msg_{identity.session_id[:8]}_{self._replies}"
         text = reply.text if failure is None else str(failure.facts.get("partial_text", ""))
-        spoken = Spoken(
+        spoken = ModelReply(
             key, identity.model, text, tuple(calls), reply.usage, self._created, ask.offered
         )
-        return _Due(spoken, failure, pause)
+        return _DueAnswer(spoken, failure, pause)
 
 
 class _Server(ThreadingHTTPServer):
@@ -158,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server  # pyright: ignore[reportIncompatibleVariableOverride] as typeshed has it
 
     def do_HEAD(self) -> None:
-        self._send(200, b"")
+        self._send_bytes(200, b"")
 
     def do_GET(self) -> None:
         """List the models, in the form of all three vendors at once."""
@@ -169,14 +189,14 @@ class _Handler(BaseHTTPRequestHandler):
         ]  # fmt: skip
         path = urlsplit(self.path).path
         if path.endswith("/models"):
-            self._json(200, {"object": "list", "data": models, "has_more": False})
+            self._send_json(200, {"object": "list", "data": models, "has_more": False})
         elif "/models/" in path:
-            self._json(200, models[0])
+            self._send_json(200, models[0])
         else:
-            self._json(404, {"error": {"type": "not_found_error", "message": path}})
+            self._send_json(404, {"error": {"type": "not_found_error", "message": path}})
 
     def do_POST(self) -> None:
-        body = self._body()
+        body = self._read_body()
         path = urlsplit(self.path).path
         if body is None:
             return
@@ -184,43 +204,43 @@ class _Handler(BaseHTTPRequestHandler):
             # An estimate that is the same for the same request, as the real ones are.
             count = len(json.dumps(body)) // 4
             name = "totalTokens" if path.endswith(":countTokens") else "input_tokens"
-            self._json(200, {name: count})
+            self._send_json(200, {name: count})
             return
         streamed = path.endswith(":streamGenerateContent")
         path = path.replace(":streamGenerateContent", ":generateContent")
         form = next((form for end, form in FORMS.items() if path.endswith(end)), None)
         if form is None:
-            self._json(404, {"error": {"type": "not_found_error", "message": path}})
+            self._send_json(404, {"error": {"type": "not_found_error", "message": path}})
             return
         try:
             ask = form.read(body)
         except (AttributeError, TypeError, KeyError) as error:
-            self._json(400, form.error(400, "invalid_request_error", f"Malformed: {error}"))
+            self._send_json(400, form.error(400, "invalid_request_error", f"Malformed: {error}"))
             return
-        self._answer(form, ask, stream=ask.stream or streamed)
+        self._send_answer(form, ask, stream=ask.stream or streamed)
 
-    def _answer(self, form: Form, ask: Ask, *, stream: bool) -> None:
-        spoken, failure, pause = self.server.model.due(ask)
+    def _send_answer(self, form: WireForm, ask: ModelRequest, *, stream: bool) -> None:
+        spoken, failure, pause = self.server.model.next_answer(ask)
         kind = None if failure is None else failure.kind
         facts = {} if failure is None else failure.facts
         if self._is_gone(pause + facts.get("after_ms", 0)):
             return
-        said = None if failure is None else told(failure)
+        said = None if failure is None else describe_failure(failure)
         if said is not None and said.status is not None:
             headers = {}
             if kind == "rate_limit":
                 headers["retry-after"] = str(facts.get("retry_after", 60))
-            self._json(said.status, form.error(said.status, *said[:2]), headers)
+            self._send_json(said.status, form.error(said.status, *said[:2]), headers)
         elif kind in ("network_unreachable", "connection_timeout"):
-            self._break()
+            self._break_connection()
         elif kind == "malformed_json":
-            self._send(200, str(facts.get("raw", "{")).encode())
+            self._send_bytes(200, str(facts.get("raw", "{")).encode())
         elif stream or kind == "partial_response":
-            self._stream(form, spoken, broken=kind is not None)
+            self._send_stream(form, spoken, broken=kind is not None)
         else:
-            self._json(200, form.whole(spoken))
+            self._send_json(200, form.whole(spoken))
 
-    def _stream(self, form: Form, spoken: Spoken, *, broken: bool) -> None:
+    def _send_stream(self, form: WireForm, spoken: ModelReply, *, broken: bool) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
@@ -228,14 +248,14 @@ class _Handler(BaseHTTPRequestHandler):
         text = spoken.text
         for name, data in form.stream(spoken):
             event = f"event: {name}\n" if name else ""
-            self._chunk(f"{event}data: {json.dumps(data)}\n\n")
+            self._send_chunk(f"{event}data: {json.dumps(data)}\n\n")
             if broken and (not text or text[-8:] in json.dumps(data, ensure_ascii=False)):
-                self._break()
+                self._break_connection()
                 return
-        self._chunk(form.end)
-        self._chunk("", last=True)
+        self._send_chunk(form.end)
+        self._send_chunk("", last=True)
 
-    def _chunk(self, text: str, *, last: bool = False) -> None:
+    def _send_chunk(self, text: str, *, last: bool = False) -> None:
         data = text.encode()
         if data or last:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
@@ -254,31 +274,37 @@ class _Handler(BaseHTTPRequestHandler):
                 return True
         return False
 
-    def _break(self) -> None:
+    def _break_connection(self) -> None:
         """End the connection in the middle of whatever it carries."""
         self.wfile.flush()
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
-    def _body(self) -> dict[str, Any] | None:
+    def _read_body(self) -> dict[str, Any] | None:
         length = self.headers.get("content-length", "")
         if not length.isdigit() or int(length) > _LARGEST:
             self.close_connection = True
-            self._json(411, {"error": {"type": "invalid_request_error", "message": "Its length?"}})
+            self._send_json(
+                411, {"error": {"type": "invalid_request_error", "message": "Its length?"}}
+            )
             return None
         try:
             body = json.loads(self.rfile.read(int(length)) or b"{}")
         except ValueError:
             body = None
         if not isinstance(body, dict):
-            self._json(400, {"error": {"type": "invalid_request_error", "message": "No JSON."}})
+            self._send_json(
+                400, {"error": {"type": "invalid_request_error", "message": "No JSON."}}
+            )
             return None
         return body
 
-    def _json(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
-        self._send(status, json.dumps(value).encode(), headers)
+    def _send_json(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
+        self._send_bytes(status, json.dumps(value).encode(), headers)
 
-    def _send(self, status: int, data: bytes, headers: Mapping[str, str] | None = None) -> None:
+    def _send_bytes(
+        self, status: int, data: bytes, headers: Mapping[str, str] | None = None
+    ) -> None:
         self.send_response(status)
         for name, value in {"content-type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)
@@ -301,13 +327,13 @@ def run_client(command: Sequence[str], url: str) -> int:
         return 0
     words = [word.replace("{url}", url) for word in command]
     try:
-        return subprocess.run(words, env=variables(url), check=False).returncode
+        return subprocess.run(words, env=client_environment(url), check=False).returncode
     except OSError as error:
         raise PlayError(f"{command[0]}: {error.strerror}.") from None
 
 
 @contextmanager
-def serving(
+def serve_model(
     scenario: ScenarioScript, take: Callable[[Event], None], port: int = 0
 ) -> Iterator[str]:
     """Serve the scenario's model on 127.0.0.1 and yield its address; judge the whole at the end.
@@ -328,4 +354,4 @@ def serving(
         server.shutdown()
         thread.join()
         server.server_close()
-    server.model.end()
+    server.model.check_remaining()

@@ -6,7 +6,7 @@ from iac_scenario.arguments import BUILT_IN
 from iac_scenario.model import Mode, ScenarioScript, ScriptedReply, ToolCall
 
 
-def mode_of(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mode:
+def call_mode(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mode:
     """Return the mode of a call: the caller's wish, else its tool's, else the file's.
 
     `live` becomes one of the others; so does real_mcp for a tool of Claude's own, which no server
@@ -22,22 +22,22 @@ def mode_of(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mo
     return mode
 
 
-def replies_of(scenario: ScenarioScript) -> Iterator[ScriptedReply]:
+def scenario_replies(scenario: ScenarioScript) -> Iterator[ScriptedReply]:
     """Yield every reply that a scenario has, each before what follows it."""
     firsts = [scenario.default, *(rule.reply for rule in scenario.rules)]
     firsts += [turn.reply for rule in scenario.rules for turn in rule.turns]
     for reply in firsts:
-        yield from followed(reply)
+        yield from reply_chain(reply)
 
 
-def followed(reply: ScriptedReply | None) -> Iterator[ScriptedReply]:
+def reply_chain(reply: ScriptedReply | None) -> Iterator[ScriptedReply]:
     """Yield a reply and what is said after each result."""
     while reply is not None:
         yield reply
         reply = reply.then
 
 
-def calls_of(scenario: ScenarioScript) -> Iterator[ToolCall]:
+def scenario_calls(scenario: ScenarioScript) -> Iterator[ToolCall]:
     """Yield every call that a scenario names."""
-    for reply in replies_of(scenario):
+    for reply in scenario_replies(scenario):
         yield from reply.calls

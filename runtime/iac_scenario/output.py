@@ -10,11 +10,19 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from iac_scenario.arguments import BUILT_IN
-from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, Violation
+from iac_scenario.events import (
+    CallEvent,
+    EndEvent,
+    Event,
+    FailureEvent,
+    ResultEvent,
+    TextEvent,
+    Violation,
+)
 from iac_scenario.model import ScenarioScript
-from iac_scenario.modes import calls_of
-from iac_scenario.results import shown
-from iac_scenario.wire import Spoken, message
+from iac_scenario.modes import scenario_calls
+from iac_scenario.results import shorten_value
+from iac_scenario.wire import ModelReply, anthropic_message
 
 # One for all lines: json.dumps would make one for each.
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
@@ -23,11 +31,11 @@ _MODES: Final = {
 }  # fmt: skip
 
 
-def missed(event: Event) -> Iterator[str]:
+def failure_lines(event: Event) -> Iterator[str]:
     """Yield the report of every expectation that a call missed, and of all else that fails."""
     if isinstance(event, Violation):
         yield str(event)
-    elif isinstance(event, Answered):
+    elif isinstance(event, ResultEvent):
         for miss in event.misses:
             where = f" (line {miss.line})" if miss.line else ""
             yield f"FAILED {event.tool}: {miss.kind}{where}"
@@ -35,22 +43,22 @@ def missed(event: Event) -> Iterator[str]:
             yield f"  got:      {miss.got}"
 
 
-class Text:
+class TextPrinter:
     """The assistant's texts and the results of its calls."""
 
-    def lines(self, event: Event) -> Iterator[str]:
+    def event_lines(self, event: Event) -> Iterator[str]:
         """Yield texts as they are; errors are marked."""
-        if isinstance(event, Said) and event.text:
+        if isinstance(event, TextEvent) and event.text:
             yield event.text
-        elif isinstance(event, Answered) and event.outcome.executed:
+        elif isinstance(event, ResultEvent) and event.outcome.executed:
             if text := answer_text(event):
                 yield f"Error: {text}" if event.outcome.is_error else text
-        elif isinstance(event, ReplyFailed):
-            yield from _partial(event)
-            yield f"API Error: {event.told.message}"
+        elif isinstance(event, FailureEvent):
+            yield from _partial_texts(event)
+            yield f"API Error: {event.error.message}"
 
 
-class Stream:
+class StreamPrinter:
     """Messages as they come; ids are the same in every run."""
 
     def __init__(self, scenario: ScenarioScript) -> None:
@@ -59,51 +67,51 @@ class Stream:
         # The session's id with last digits that count.
         self._space = str(uuid.UUID(self._session))[:24]
         self._lines = self._messages = 0
-        self._begin()
+        self._reset_prompt()
 
-    def _begin(self) -> None:
+    def _reset_prompt(self) -> None:
         self._texts: list[str] = []
-        self._calls: dict[str, Called] = {}
+        self._calls: dict[str, CallEvent] = {}
         self._denials: list[dict[str, Any]] = []
         self._missed: list[dict[str, Any]] = []
-        self._failure: ReplyFailed | None = None
+        self._failure: FailureEvent | None = None
 
-    def lines(self, event: Event) -> Iterator[str]:
+    def event_lines(self, event: Event) -> Iterator[str]:
         """Yield one JSON object a line."""
-        return map(_compact, self.messages(event))
+        return map(_compact, self.event_messages(event))
 
-    def messages(self, event: Event) -> Iterator[dict[str, Any]]:
+    def event_messages(self, event: Event) -> Iterator[dict[str, Any]]:
         """Yield the messages that an event leads to."""
         if not self._lines:
-            yield self._message("system", self._init())
+            yield self._build_message("system", self._init_fields())
         match event:
-            case Said():
+            case TextEvent():
                 self._messages += 1
                 self._texts.append(event.text)
                 if event.text:
-                    yield self._assistant(event.text)
-            case Called():
+                    yield self._assistant_message(event.text)
+            case CallEvent():
                 self._calls[event.id] = event
-                yield self._assistant("", event)
-            case Answered():
-                yield from self._answered(event)
-            case ReplyFailed():
+                yield self._assistant_message("", event)
+            case ResultEvent():
+                yield from self._result_messages(event)
+            case FailureEvent():
                 self._messages += 1
                 self._failure = event
-                self._texts.append(_said(event))
-                yield self._assistant(_said(event))
-            case Ended():
-                yield self._message("result", self._result(event))
-                self._begin()
+                self._texts.append(_failure_text(event))
+                yield self._assistant_message(_failure_text(event))
+            case EndEvent():
+                yield self._build_message("result", self._final_fields(event))
+                self._reset_prompt()
 
-    def _message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _build_message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         self._lines += 1
         own = f"{self._space}{self._lines:012x}"
         return {"type": kind, **fields, "session_id": self._session, "uuid": own}
 
-    def _init(self) -> dict[str, Any]:
+    def _init_fields(self) -> dict[str, Any]:
         scenario = self._scenario
-        named = {call.tool for call in calls_of(scenario) if not call.request}
+        named = {call.tool for call in scenario_calls(scenario) if not call.request}
         mode = scenario.permissions.mode or "default"
         return {
             "subtype": "init",
@@ -121,19 +129,19 @@ class Stream:
             "plugins": [],
         }
 
-    def _assistant(self, text: str, call: Called | None = None) -> dict[str, Any]:
+    def _assistant_message(self, text: str, call: CallEvent | None = None) -> dict[str, Any]:
         key = f"msg_{self._session[:8]}_{self._messages}"
         calls = () if call is None else ((call.id, call.tool, call.input),)
         model = self._scenario.identity.model if self._failure is None else "<synthetic>"
-        said = message(Spoken(key, model, text, calls, {}, 0, {}))
+        said = anthropic_message(ModelReply(key, model, text, calls, {}, 0, {}))
         # As in the client, which prints a block before it knows how the message ends.
         said["stop_reason"] = None
         fields: dict[str, Any] = {"message": said, "parent_tool_use_id": None}
         if self._failure is not None:
-            fields["error"] = self._failure.told.word
-        return self._message("assistant", fields)
+            fields["error"] = self._failure.error.word
+        return self._build_message("assistant", fields)
 
-    def _answered(self, event: Answered) -> Iterator[dict[str, Any]]:
+    def _result_messages(self, event: ResultEvent) -> Iterator[dict[str, Any]]:
         outcome, call = event.outcome, self._calls[event.id]
         for miss in event.misses:
             self._missed.append({"tool": event.tool, **miss._asdict()})
@@ -145,20 +153,20 @@ class Stream:
             block = {
                 "type": "tool_result",
                 "tool_use_id": event.id,
-                "content": _content(outcome.content),
+                "content": _result_content(outcome.content),
                 "is_error": outcome.is_error,
             }
             said = {"role": "user", "content": [block]}
-            yield self._message("user", {"message": said, "parent_tool_use_id": None})
+            yield self._build_message("user", {"message": said, "parent_tool_use_id": None})
 
-    def _result(self, event: Ended) -> dict[str, Any]:
+    def _final_fields(self, event: EndEvent) -> dict[str, Any]:
         failure = self._failure
         tokens = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
                   "output_tokens")  # fmt: skip
         found: dict[str, Any] = {
             "subtype": "success",
             "is_error": failure is not None,
-            "api_error_status": failure and failure.told.status,
+            "api_error_status": failure and failure.error.status,
             "duration_ms": event.duration_ms,
             "duration_api_ms": event.duration_ms,
             "num_turns": max(len(self._texts), 1),
@@ -172,28 +180,28 @@ class Stream:
         return {**found, "failed_expectations": self._missed} if self._missed else found
 
 
-class Json(Stream):
+class JsonPrinter(StreamPrinter):
     """The result of each prompt, and nothing else."""
 
-    def lines(self, event: Event) -> Iterator[str]:
+    def event_lines(self, event: Event) -> Iterator[str]:
         """Yield one JSON object a prompt."""
-        return (_compact(each) for each in self.messages(event) if each["type"] == "result")
+        return (_compact(each) for each in self.event_messages(event) if each["type"] == "result")
 
 
-def _said(event: ReplyFailed) -> str:
+def _failure_text(event: FailureEvent) -> str:
     """Return what the client says of a failure, after what had arrived."""
-    code = f"{event.told.status} " if event.told.status else ""
-    return "\n".join((*_partial(event), f"API Error: {code}{event.told.message}"))
+    code = f"{event.error.status} " if event.error.status else ""
+    return "\n".join((*_partial_texts(event), f"API Error: {code}{event.error.message}"))
 
 
-def _content(blocks: tuple[dict[str, Any], ...]) -> str | list[dict[str, Any]]:
+def _result_content(blocks: tuple[dict[str, Any], ...]) -> str | list[dict[str, Any]]:
     """Return the content of a result as the Messages API has it; one text is a text."""
     if len(blocks) == 1 and blocks[0].get("type") == "text":
         return str(blocks[0]["text"])
-    return [_block(block) for block in blocks]
+    return [_result_block(block) for block in blocks]
 
 
-def _block(block: dict[str, Any]) -> dict[str, Any]:
+def _result_block(block: dict[str, Any]) -> dict[str, Any]:
     if block.get("type") == "text":
         return {"type": "text", "text": block["text"]}
     if block.get("type") == "image":
@@ -202,20 +210,20 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
     return {"type": "text", "text": _compact(block)}
 
 
-def _partial(event: ReplyFailed) -> Iterator[str]:
+def _partial_texts(event: FailureEvent) -> Iterator[str]:
     for key in ("partial_text", "raw"):
         if key in event.failure.facts:
             yield event.failure.facts[key]
 
 
-def answer_text(event: Answered) -> str:
+def answer_text(event: ResultEvent) -> str:
     """Return the text of a result, else its other blocks, shortened."""
     others = (block for block in event.outcome.content if block.get("type") != "text")
-    return event.outcome.text or "\n".join(map(shown, others))
+    return event.outcome.text or "\n".join(map(shorten_value, others))
 
 
-FORMATS: Final[Mapping[str, Callable[[ScenarioScript], Text | Stream]]] = {
-    "text": lambda _scenario: Text(),
-    "json": Json,
-    "stream-json": Stream,
+FORMATS: Final[Mapping[str, Callable[[ScenarioScript], TextPrinter | StreamPrinter]]] = {
+    "text": lambda _scenario: TextPrinter(),
+    "json": JsonPrinter,
+    "stream-json": StreamPrinter,
 }

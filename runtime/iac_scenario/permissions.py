@@ -8,7 +8,7 @@ denied if one is. Deny wins over ask, ask over allow, all of them over the mode.
 
 Rules for files see Bash too, as far as a line says which files it opens: redirections, and the
 commands that are known to read or write what they name. Grep and Glob leave out what a rule forbids
-to read (`hidden_from`). Source: https://code.claude.com/docs/en/permissions
+to read (`hidden_patterns`). Source: https://code.claude.com/docs/en/permissions
 """
 
 import re
@@ -24,14 +24,14 @@ from iac_scenario.command_line import (
     MOVERS,
     CommandWord,
     UnclearLineError,
-    only_reads,
-    seen_in,
-    suspects,
-    touched_by,
+    is_read_only_line,
+    opened_files,
+    parse_commands,
+    possible_commands,
 )
 from iac_scenario.errors import CallError
 from iac_scenario.model import PermissionRules
-from iac_scenario.sandbox import PROTECTED, Parts, folded
+from iac_scenario.sandbox import PROTECTED, Parts, fold_name
 
 Verdict = Literal["allow", "ask", "deny"]
 
@@ -62,13 +62,13 @@ def matches_glob(parts: Parts, pattern: str) -> bool:
     for name in parts:
         reached = {
             at if wanted[at] == "**" else at + 1
-            for at in _closed(reached, wanted)
+            for at in _expand_wildcards(reached, wanted)
             if at < len(wanted) and (wanted[at] == "**" or fnmatchcase(name, wanted[at]))
         }
-    return len(wanted) in _closed(reached, wanted)
+    return len(wanted) in _expand_wildcards(reached, wanted)
 
 
-def _closed(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
+def _expand_wildcards(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
     found = set(reached)
     for at in sorted(reached):
         while at < len(pattern) and pattern[at] == "**":
@@ -84,32 +84,36 @@ class PermissionDecision(NamedTuple):
     reason: str
 
 
-def decide(
+def decide_permission(
     request: PermissionRequest, permissions: PermissionRules, *, auto_approve: bool = False
 ) -> PermissionDecision:
     """Return what the rules, then the tool's setting, then the mode say about a call."""
     for rule in permissions.deny:
-        if _matches(rule, request, strict=False) or _touched(rule, request) == "":
+        if _matches_rule(rule, request, strict=False) or _opened_file_match(rule, request) == "":
             return PermissionDecision("deny", f"the rule {rule} denies it")
     for rule in permissions.ask:
         if (
-            _matches(rule, request, strict=False)
-            or _touched(rule, request) == ""
-            or _reaches(rule, request)
+            _matches_rule(rule, request, strict=False)
+            or _opened_file_match(rule, request) == ""
+            or _is_search_above(rule, request)
         ):
-            return _asking(permissions, f"the rule {rule} requires approval")
+            return _ask_decision(permissions, f"the rule {rule} requires approval")
     for rule in (*permissions.deny, *permissions.ask):
-        why = _unclear(request) if _parsed(rule)[0] == "Bash" else _touched(rule, request)
+        why = (
+            _unclear_reason(request)
+            if _parse_rule(rule)[0] == "Bash"
+            else _opened_file_match(rule, request)
+        )
         if why:
-            return _asking(permissions, f"the rule {rule} may apply to it: {why}")
+            return _ask_decision(permissions, f"the rule {rule} may apply to it: {why}")
     for rule in permissions.allow:
-        if permissions.mode == "plan" or not _matches(rule, request, strict=True):
+        if permissions.mode == "plan" or not _matches_rule(rule, request, strict=True):
             continue
-        if request.tool != "Bash" or _stays_inside(request):
+        if request.tool != "Bash" or _is_inside_sandbox(request):
             return PermissionDecision("allow", f"the rule {rule} allows it")
     if auto_approve:
         return PermissionDecision("allow", "its tool is approved")
-    return _by_mode(request, permissions)
+    return _decide_by_mode(request, permissions)
 
 
 def rule_fault(rule: str) -> str | None:
@@ -119,43 +123,43 @@ def rule_fault(rule: str) -> str | None:
     return None
 
 
-def _by_mode(request: PermissionRequest, permissions: PermissionRules) -> PermissionDecision:
+def _decide_by_mode(request: PermissionRequest, permissions: PermissionRules) -> PermissionDecision:
     mode = permissions.mode
     if mode is None or mode == "bypass-permissions":
         return PermissionDecision("allow", "nothing forbids it")
     if request.reads:
         return PermissionDecision("allow", "it only reads")
     if mode == "plan" and request.tool == "ExitPlanMode":
-        return _asking(permissions, "a plan requires approval")
+        return _ask_decision(permissions, "a plan requires approval")
     if mode == "plan":
         return PermissionDecision("deny", "the mode plan allows no changes")
-    moves = request.tool == "Bash" and _stays_inside(request, MOVERS)
+    moves = request.tool == "Bash" and _is_inside_sandbox(request, MOVERS)
     if mode == "accept-edits" and (_FAMILY.get(request.tool) == "Edit" or moves):
         return PermissionDecision("allow", "the mode accepts edits")
-    return _asking(permissions, f"the mode {mode} requires approval")
+    return _ask_decision(permissions, f"the mode {mode} requires approval")
 
 
-def _asking(permissions: PermissionRules, reason: str) -> PermissionDecision:
+def _ask_decision(permissions: PermissionRules, reason: str) -> PermissionDecision:
     if permissions.mode == "dont-ask":
         return PermissionDecision("deny", f"{reason}, and the mode dont-ask denies it")
     return PermissionDecision("ask", reason)
 
 
-def _unclear(request: PermissionRequest) -> str:
+def _unclear_reason(request: PermissionRequest) -> str:
     """Return what hides the commands of a line of Bash, if anything does."""
     if request.tool != "Bash":
         return ""
     try:
-        seen_in(str(request.input.get("command", "")))
+        parse_commands(str(request.input.get("command", "")))
     except UnclearLineError as unclear:
         return str(unclear)
     return ""
 
 
-def _matches(rule: str, request: PermissionRequest, *, strict: bool) -> bool:
+def _matches_rule(rule: str, request: PermissionRequest, *, strict: bool) -> bool:
     """Whether a rule names a call; `strict` where it opens a door, else in doubt yes."""
-    name, specifier = _parsed(rule)
-    if not _names_tool(name, request.tool, strict=strict):
+    name, specifier = _parse_rule(rule)
+    if not _matches_tool(name, request.tool, strict=strict):
         return False
     if specifier is None or specifier in ("", "*"):
         return True
@@ -168,18 +172,18 @@ def _matches(rule: str, request: PermissionRequest, *, strict: bool) -> bool:
     return False
 
 
-def _touched(rule: str, request: PermissionRequest) -> str | None:
+def _opened_file_match(rule: str, request: PermissionRequest) -> str | None:
     """Return whether a line of Bash opens a file of a rule: "" for yes, a doubt, None for no."""
-    family, specifier = _parsed(rule)
+    family, specifier = _parse_rule(rule)
     if request.tool != "Bash" or family not in ("Read", "Edit") or not specifier:
         return None
     try:
-        seen = seen_in(str(request.input.get("command", "")))
+        seen = parse_commands(str(request.input.get("command", "")))
     except UnclearLineError as unclear:
         return str(unclear)
     doubt, moved = None, False
     for command in seen:
-        for kind, word in touched_by(command):
+        for kind, word in opened_files(command):
             if kind != family:
                 continue
             try:
@@ -195,21 +199,21 @@ def _touched(rule: str, request: PermissionRequest) -> str | None:
     return doubt
 
 
-def _stays_inside(request: PermissionRequest, only: Collection[str] = ()) -> bool:
+def _is_inside_sandbox(request: PermissionRequest, only: Collection[str] = ()) -> bool:
     """Whether a line writes below the sandbox alone, and nothing protected.
 
     With `only`, every command that does more than read must be one of these.
     """
     try:
-        seen = seen_in(str(request.input.get("command", "")))
+        seen = parse_commands(str(request.input.get("command", "")))
         for command in seen:
             line = " ".join(word.text for word in command.words)
-            if only and command.words[0].text not in only and not only_reads(line):
+            if only and command.words[0].text not in only and not is_read_only_line(line):
                 return False
-            words = touched_by(command) if only else touched_by(command._replace(words=[_NONE]))
+            words = opened_files(command) if only else opened_files(command._replace(words=[_NONE]))
             for kind, word in words:
                 if kind == "Edit":
-                    unsafe = any(folded(part) in PROTECTED for part in request.place(word.text))
+                    unsafe = any(fold_name(part) in PROTECTED for part in request.place(word.text))
                     if unsafe or word.grows:
                         return False
     except UnclearLineError:
@@ -219,33 +223,33 @@ def _stays_inside(request: PermissionRequest, only: Collection[str] = ()) -> boo
     return True
 
 
-def _reaches(rule: str, request: PermissionRequest) -> bool:
+def _is_search_above(rule: str, request: PermissionRequest) -> bool:
     """Whether a search begins above what a rule for reading names."""
-    family, specifier = _parsed(rule)
+    family, specifier = _parse_rule(rule)
     if request.tool not in ("Glob", "Grep") or family != "Read" or not specifier:
         return False
     try:
-        names = _pattern(specifier, request.place).split("/")
+        names = _sandbox_pattern(specifier, request.place).split("/")
         top = request.place(str(request.input.get("path", ".")))
     except CallError:
         return False
-    fixed = [folded(name) for name in takewhile(lambda name: not set(name) & set("*?[{"), names)]
-    return all(one == folded(other) for one, other in zip(fixed, top, strict=False))
+    fixed = [fold_name(name) for name in takewhile(lambda name: not set(name) & set("*?[{"), names)]
+    return all(one == fold_name(other) for one, other in zip(fixed, top, strict=False))
 
 
-def hidden_from(permissions: PermissionRules, place: Callable[[str], Parts]) -> list[str]:
+def hidden_patterns(permissions: PermissionRules, place: Callable[[str], Parts]) -> list[str]:
     """Return what Grep and Glob leave out, as patterns of a .gitignore at the sandbox's top."""
     found = []
-    for family, specifier in map(_parsed, permissions.deny):
+    for family, specifier in map(_parse_rule, permissions.deny):
         if family == "Read" and specifier:
             with suppress(CallError):
-                found.append(f"/{_pattern(specifier, place)}")
+                found.append(f"/{_sandbox_pattern(specifier, place)}")
     return found
 
 
 def rule_note(rule: str) -> str | None:
     """Return why a rule does nothing, or None."""
-    name, specifier = _parsed(rule)
+    name, specifier = _parse_rule(rule)
     if specifier and name in _FAMILY and name not in ("Read", "Edit"):
         return (
             f"{rule!r} is ignored, as it is in Claude Code. Write {_FAMILY[name]}({specifier})"
@@ -255,13 +259,13 @@ def rule_note(rule: str) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _parsed(rule: str) -> tuple[str, str | None]:
+def _parse_rule(rule: str) -> tuple[str, str | None]:
     """Return the name and the specifier of a rule; one that is none names no tool."""
     found = _RULE.fullmatch(rule.strip())
     return (found[1], found[2]) if found is not None else ("", None)
 
 
-def _names_tool(name: str, tool: str, *, strict: bool) -> bool:
+def _matches_tool(name: str, tool: str, *, strict: bool) -> bool:
     if strict and "*" in name and re.match(r"mcp__[^*]+?__", name) is None:
         # A door that a pattern opens must name its server.
         return False
@@ -274,7 +278,7 @@ def _matches_command(specifier: str, command: object, *, strict: bool) -> bool:
     if not isinstance(command, str):
         return False
     try:
-        seen = seen_in(command)
+        seen = parse_commands(command)
         commands = [" ".join(word.text for word in each.words) for each in seen]
         if not strict:
             commands += [" ".join(word.text for word in each.written) for each in seen]
@@ -282,7 +286,7 @@ def _matches_command(specifier: str, command: object, *, strict: bool) -> bool:
         # Such a line may hide a command: it opens no door, and closes one.
         if strict:
             return command == specifier
-        commands = [command, *suspects(command)]
+        commands = [command, *possible_commands(command)]
     if not strict:
         # `/bin/rm` is `rm`.
         commands += [re.sub(r"\A\S*/", "", simple) for simple in commands]
@@ -305,18 +309,18 @@ def _matches_simple(specifier: str, command: str) -> bool:
 def _matches_path(specifier: str, path: str, request: PermissionRequest, *, strict: bool) -> bool:
     try:
         parts: Sequence[str] = request.place(path)
-        pattern = _pattern(specifier, request.place)
+        pattern = _sandbox_pattern(specifier, request.place)
     except CallError:
         return not strict
     if strict:
         return matches_glob(tuple(parts), pattern)
-    parts, pattern = [folded(part) for part in parts], folded(pattern)
+    parts, pattern = [fold_name(part) for part in parts], fold_name(pattern)
     # As in a .gitignore, what names a folder names all below it.
     ends = range(1, len(parts) + 1) if parts else (0,)
     return any(matches_glob(tuple(parts[:end]), pattern) for end in ends)
 
 
-def _pattern(specifier: str, place: Callable[[str], Parts]) -> str:
+def _sandbox_pattern(specifier: str, place: Callable[[str], Parts]) -> str:
     """Return a specifier relative to the sandbox: `//` and `~` are absolute, the rest relative.
 
     A name without a slash is found at any depth, as in a .gitignore.

@@ -12,20 +12,26 @@ import anyio.to_thread
 
 from iac_scenario.bash import BashSession
 from iac_scenario.conversation import Conversation
-from iac_scenario.errors import CallError, PlayError, Problem
-from iac_scenario.events import Event, Noted, Violation
-from iac_scenario.executors import Disabled, Mock, Simulated, ToolExecutor
-from iac_scenario.hooks import Hooks, HookVerdict, read_settings, variables_of, with_settings
-from iac_scenario.mcp_config import expanded, read_config
+from iac_scenario.errors import CallError, PlayError, ScenarioProblem
+from iac_scenario.events import Event, NoteEvent, Violation
+from iac_scenario.executors import DisabledExecutor, MockExecutor, SandboxExecutor, ToolExecutor
+from iac_scenario.hooks import (
+    HookVerdict,
+    SessionHooks,
+    read_settings,
+    settings_variables,
+    with_settings,
+)
+from iac_scenario.mcp_config import expand_variables, read_config
 from iac_scenario.model import Mode, PermissionMode, ScenarioScript, StdioServer, ToolCall
-from iac_scenario.modes import calls_of, mode_of
-from iac_scenario.permissions import hidden_from
-from iac_scenario.results import shown
+from iac_scenario.modes import call_mode, scenario_calls
+from iac_scenario.permissions import hidden_patterns
+from iac_scenario.results import shorten_value
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.session import ScenarioSession
-from iac_scenario.stage import Clock, Stage
-from iac_scenario.timeouts import resolve
-from iac_scenario.verdict import Verdict
+from iac_scenario.stage import RunState, SessionClock
+from iac_scenario.timeouts import resolve_timeouts
+from iac_scenario.verdict import RunChecks
 
 _MOUNT: Final = "/sandbox"
 
@@ -47,7 +53,7 @@ class PlaySettings:
     settings: tuple[Path, ...] = ()
 
 
-async def play(
+async def play_scenario(
     scenario: ScenarioScript,
     prompts: Iterable[str],
     settings: PlaySettings,
@@ -59,26 +65,26 @@ async def play(
     raises; servers and a temporary sandbox are gone by then.
     """
     raised: BaseException | None = None
-    async with _stage(scenario, settings) as stage:
+    async with _open_run_state(scenario, settings) as stage:
         conversation = Conversation(scenario)
         try:
-            earlier, kept = stage.session.begin(resumed=settings.resumed)
+            earlier, kept = stage.session.begin_run(resumed=settings.resumed)
             for said in earlier:
-                conversation.step(said)
+                conversation.next_reply(said)
             stage.places.update(kept)
             if prompts is scenario.prompts:
                 prompts = scenario.prompts[len(earlier) :]
             source, number = iter(prompts), len(earlier)
-            for violation in stage.began():
+            for violation in stage.startup_violations():
                 take(violation)
             kind = "resume" if settings.resumed else "startup"
-            stops = _noted(await stage.hooks.run("SessionStart", kind, source=kind), take)
+            stops = _emit_notes(await stage.hooks.run("SessionStart", kind, source=kind), take)
             # A prompt may be a line that somebody is still typing.
-            while not stops and (prompt := await _next(source)) is not None:
+            while not stops and (prompt := await _next_prompt(source)) is not None:
                 number += 1
-                stops = await _prompted(stage, conversation, prompt, number, take)
+                stops = await _answer_prompt(stage, conversation, prompt, number, take)
             await stage.hooks.run("SessionEnd", reason="other")
-            for violation in stage.verdict.ended(conversation):
+            for violation in stage.verdict.remaining_violations(conversation):
                 take(violation)
         # Kept until the servers are gone: their task group would wrap it.
         except Exception as error:
@@ -87,12 +93,12 @@ async def play(
         raise raised
 
 
-async def _next(source: Iterator[str]) -> str | None:
+async def _next_prompt(source: Iterator[str]) -> str | None:
     return await anyio.to_thread.run_sync(next, source, None, abandon_on_cancel=True)
 
 
-async def _prompted(
-    stage: Stage,
+async def _answer_prompt(
+    stage: RunState,
     conversation: Conversation,
     prompt: str,
     number: int,
@@ -101,57 +107,64 @@ async def _prompted(
     """Answer one prompt within its time; return whether a hook ends the session."""
     limit, line = stage.timeouts["prompt_timeout_ms"], 0
 
-    def taken(event: Event) -> None:
-        stage.session.take(event)
+    def record_event(event: Event) -> None:
+        stage.session.record_event(event)
         take(event)
 
     with anyio.move_on_after(limit / 1000) as scope:
         submitted = await stage.hooks.run("UserPromptSubmit", prompt=prompt)
-        if _noted(submitted, take) or submitted.decision == "block":
-            take(Noted(f"the prompt was not sent: {submitted.reason}"))
+        if _emit_notes(submitted, take) or submitted.decision == "block":
+            take(NoteEvent(f"the prompt was not sent: {submitted.reason}"))
             return submitted.stops
         again = False
         while True:
-            step = conversation.step(prompt)
+            step = conversation.next_reply(prompt)
             line = step.line
             if not step.matched:
-                for violation in stage.verdict.unmatched(prompt, number):
+                for violation in stage.verdict.unmatched_prompt(prompt, number):
                     take(violation)
-            stage.session.prompted(prompt)
-            async for event in stage.answer(step, prompt, number):
-                taken(event)
+            stage.session.record_prompt(prompt)
+            async for event in stage.answer_prompt(step, prompt, number):
+                record_event(event)
             ended = await stage.hooks.run("Stop", stop_hook_active=again)
-            if _noted(ended, take) or ended.decision != "block":
+            if _emit_notes(ended, take) or ended.decision != "block":
                 return ended.stops
             # What keeps the assistant going is what it is told next.
             prompt, again = ended.reason, True
     if scope.cancelled_caught:
-        said = f"the prompt {shown(prompt)!r} took more than {limit:,} ms"
+        said = f"the prompt {shorten_value(prompt)!r} took more than {limit:,} ms"
         take(Violation("late", stage.scenario.path.name, line, said))
     return False
 
 
-def _noted(verdict: HookVerdict, take: Callable[[Event], None]) -> bool:
+def _emit_notes(verdict: HookVerdict, take: Callable[[Event], None]) -> bool:
     for note in verdict.notes:
-        take(Noted(note))
+        take(NoteEvent(note))
     return verdict.stops
 
 
-async def inspect(scenario: ScenarioScript, settings: PlaySettings) -> list[Problem]:
+async def inspect_scenario(
+    scenario: ScenarioScript, settings: PlaySettings
+) -> list[ScenarioProblem]:
     """Return what the listings of the servers say against a scenario; nothing is called."""
-    async with _stage(scenario, settings) as stage:
-        found = [Problem(each.file, each.line, "", each.text) for each in stage.began()]
-        for call in calls_of(scenario):
+    async with _open_run_state(scenario, settings) as stage:
+        found = [
+            ScenarioProblem(each.file, each.line, "", each.text)
+            for each in stage.startup_violations()
+        ]
+        for call in scenario_calls(scenario):
             meant = any(check.kind == "is_error" and check.want for check in call.expect)
             if stage.real is None or stage.executor_of(call) is not stage.real or meant:
                 continue
-            if said := stage.real.fault(call):
-                found.append(Problem(scenario.path.name, call.line, call.tool, said))
+            if said := stage.real.listing_mismatch(call):
+                found.append(ScenarioProblem(scenario.path.name, call.line, call.tool, said))
     return found
 
 
 @asynccontextmanager
-async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncIterator[Stage]:
+async def _open_run_state(
+    scenario: ScenarioScript, settings: PlaySettings
+) -> AsyncIterator[RunState]:
     scenario = replace(scenario, allowed=scenario.allowed | settings.allowed)
     own = scenario.settings if isinstance(scenario.settings, list) else [scenario.settings]
     told = [*own, *read_settings(settings.settings)]
@@ -159,10 +172,10 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
     if settings.permission_mode is not None:
         permissions = replace(permissions, mode=settings.permission_mode)
     scenario = replace(scenario, permissions=permissions)
-    timeouts = resolve(settings.timeouts, scenario.timeouts)
-    clock = Clock(scenario.identity.launch_timestamp)
+    timeouts = resolve_timeouts(settings.timeouts, scenario.timeouts)
+    clock = SessionClock(scenario.identity.launch_timestamp)
     async with AsyncExitStack() as stack:
-        sandbox = _sandbox(scenario, settings, stack)
+        sandbox = _open_sandbox(scenario, settings, stack)
         # In a folder that stays, hooks and start-up files would run when the scenario is long over.
         lasting = settings.sandbox_root or scenario.execution.sandbox_root
         trusted = settings.allow_real_bash or scenario.execution.allow_real_bash
@@ -171,47 +184,54 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             clock.now,
             unconfined=settings.unconfined,
             guarded=lasting is not None and not trusted,
-            variables=variables_of(told),
+            variables=settings_variables(told),
         )
         session = ScenarioSession(
             scenario.identity, settings.config_dir, sandbox.mount, clock.now, permissions.mode
         )
         asked = scenario.execution.tools.get("AskUserQuestion")
         session.answers = asked.answers if asked is not None else {}
-        hooks = Hooks(told, session, sandbox.root, timeouts["hook_timeout_ms"] / 1000)
+        hooks = SessionHooks(told, session, sandbox.root, timeouts["hook_timeout_ms"] / 1000)
         stack.callback(bash.close)
-        hidden = hidden_from(scenario.permissions, sandbox.parts)
-        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000, session, hidden)
+        hidden = hidden_patterns(scenario.permissions, sandbox.resolve_path)
+        simulated = SandboxExecutor(
+            sandbox, bash, timeouts["bash_timeout_ms"] / 1000, session, hidden
+        )
         executors: dict[str, ToolExecutor] = {
-            "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
+            "disabled": DisabledExecutor(), "mock": MockExecutor(), "simulated": simulated,
         }  # fmt: skip
         places: dict[str, Any] = {
             "SANDBOX_ROOT": sandbox.root,
             "SCENARIO_DIR": str(scenario.path.parent.resolve()),
         }
         real = None
-        if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
+        if any(
+            call_mode(call, scenario, settings.mode) == "real_mcp"
+            for call in scenario_calls(scenario)
+        ):
             # The SDK takes half a second to import; no other mode needs it.
-            from iac_scenario.counterpart import answering
-            from iac_scenario.mcp_servers import connected
+            from iac_scenario.counterpart import client_answers
+            from iac_scenario.mcp_servers import connect_servers
 
-            servers = _servers(scenario, settings, places)
+            servers = _configured_servers(scenario, settings, places)
             real = await stack.enter_async_context(
-                connected(servers, answering(scenario, places), timeouts)
+                connect_servers(servers, client_answers(scenario, places), timeouts)
             )
             executors["real_mcp"] = real
 
         def executor_of(call: ToolCall) -> ToolExecutor:
-            return executors[mode_of(call, scenario, settings.mode)]
+            return executors[call_mode(call, scenario, settings.mode)]
 
-        verdict = Verdict(scenario)
-        yield Stage(
+        verdict = RunChecks(scenario)
+        yield RunState(
             scenario, clock, timeouts, places, executor_of, sandbox, bash, real, verdict, session,
             hooks,
         )  # fmt: skip
 
 
-def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack) -> Sandbox:
+def _open_sandbox(
+    scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack
+) -> Sandbox:
     """Open the sandbox that is asked for, or a temporary one, and write the scenario's files."""
     root, mount = settings.sandbox_root, scenario.identity.working_directory
     if root is None and scenario.execution.sandbox_root is not None:
@@ -226,13 +246,13 @@ def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitS
     stack.callback(sandbox.close)
     for name, content in scenario.execution.files.items():
         try:
-            sandbox.write(sandbox.parts(name), content.encode(), parents=True)
+            sandbox.write(sandbox.resolve_path(name), content.encode(), parents=True)
         except CallError as error:
             raise PlayError(f"tool_execution.files: {error}") from None
     return sandbox
 
 
-def _servers(
+def _configured_servers(
     scenario: ScenarioScript, settings: PlaySettings, places: Mapping[str, Any]
 ) -> dict[str, StdioServer]:
     """Return the servers of the file and of the configuration, which wins over the file."""
@@ -245,4 +265,6 @@ def _servers(
         for name, server in scenario.servers.items()
     }
     given_servers = read_config(path) if path is not None else {}
-    return {name: expanded(server, places) for name, server in {**own, **given_servers}.items()}
+    return {
+        name: expand_variables(server, places) for name, server in {**own, **given_servers}.items()
+    }

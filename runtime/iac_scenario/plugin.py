@@ -49,14 +49,14 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     records = config.stash.get(_RECORDS, [])
     if not records:
         return
-    from iac_scenario.report import annotations, write_report
+    from iac_scenario.report import github_annotations, write_report
 
     if (name := config.getoption("--scenario-report")) is not None:
         write_report(Path(name), records)
         terminalreporter.write_line(f"{name}: {len(records)} scenarios.")
     for record in records if "GITHUB_ACTIONS" in os.environ else ():
         for _, event in record.events:
-            for line in annotations(event, record.path):
+            for line in github_annotations(event, record.path):
                 terminalreporter.write_line(line)
 
 
@@ -98,16 +98,16 @@ class ScenarioItem(pytest.Item):
         """Play it. Raises ScenarioFailedError with every expectation that was not met."""
         import anyio
 
-        from iac_scenario.conversation import prompts_of
-        from iac_scenario.events import Event, Noted
-        from iac_scenario.play import PlaySettings, play
-        from iac_scenario.reader import load
-        from iac_scenario.report import Recorder
+        from iac_scenario.conversation import scenario_prompts
+        from iac_scenario.events import Event, NoteEvent
+        from iac_scenario.play import PlaySettings, play_scenario
+        from iac_scenario.reader import load_scenario
+        from iac_scenario.report import RunRecorder
 
-        loaded = load(self.path)
+        loaded = load_scenario(self.path)
         for warning in loaded.warnings:
             self.add_report_section("call", "scenario", f"warning: {warning}\n")
-        prompts = prompts_of(loaded.scenario)
+        prompts = scenario_prompts(loaded.scenario)
         if prompts is None:
             raise ScenarioFailedError(
                 f"{self.path.name}: add `prompts`, because the patterns do not give them."
@@ -117,15 +117,15 @@ class ScenarioItem(pytest.Item):
             mode=self.config.getoption("--scenario-mode"),
             mcp_config=None if config is None else Path(config),
         )
-        recorder = Recorder(loaded.scenario)
+        recorder = RunRecorder(loaded.scenario)
         self.config.stash.setdefault(_RECORDS, []).append(recorder)
 
-        def take(event: Event) -> None:
-            recorder.take(event)
-            if isinstance(event, Noted):
+        def record_event(event: Event) -> None:
+            recorder.record_event(event)
+            if isinstance(event, NoteEvent):
                 self.add_report_section("call", "scenario", f"note: {event.text}\n")
 
-        anyio.run(play, loaded.scenario, prompts, settings, take)
+        anyio.run(play_scenario, loaded.scenario, prompts, settings, record_event)
         if recorder.failures:
             raise ScenarioFailedError("\n".join(recorder.failures))
 

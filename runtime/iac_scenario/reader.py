@@ -17,13 +17,13 @@ from iac_base.files import IrregularFileError, TooLargeError, read_bounded
 from iac_base.positions import Document, TextError, read_json, read_toml
 from iac_base.positions import Path as Where
 from iac_base.secrets import without_secrets
-from iac_scenario.building import build
-from iac_scenario.checking import check, dotted
-from iac_scenario.conversation import matcher
-from iac_scenario.errors import Problem, ScenarioError
+from iac_scenario.building import build_scenario
+from iac_scenario.checking import check_document, format_field_path
+from iac_scenario.conversation import compile_pattern
+from iac_scenario.errors import ScenarioError, ScenarioProblem
 from iac_scenario.model import LoadedScenario, PromptPattern, SessionIdentity
 from iac_scenario.permissions import rule_fault, rule_note
-from iac_scenario.results import fault
+from iac_scenario.results import expectation_fault
 
 LARGEST: Final = 10_000_000
 """Bytes of one file, the scenario's own or an included one."""
@@ -34,13 +34,14 @@ _OPAQUE: Final = frozenset(("input", "result", "content", "files", "settings"))
 _RULES: Final = ("allow", "ask", "deny")
 
 
-def included(
+def resolve_includes(
     value: Any, folder: Path, complain: Callable[[Where, str], None], where: Where = ()
 ) -> Any:
     """Return the value with its includes replaced; what cannot be is complained of, and null."""
     if isinstance(value, list):
         return [
-            included(item, folder, complain, (*where, index)) for index, item in enumerate(value)
+            resolve_includes(item, folder, complain, (*where, index))
+            for index, item in enumerate(value)
         ]
     if not isinstance(value, dict):
         return value
@@ -51,15 +52,18 @@ def included(
             complain((*where, "$json"), "is a text of JSON.")
             return None
     if "$file" not in value:
-        return {key: included(item, folder, complain, (*where, key)) for key, item in value.items()}
+        return {
+            key: resolve_includes(item, folder, complain, (*where, key))
+            for key, item in value.items()
+        }
     try:
-        return _content(value, folder)
+        return _include_content(value, folder)
     except (OSError, ValueError) as error:
-        complain((*where, "$file"), _reason(error))
+        complain((*where, "$file"), _error_reason(error))
         return None
 
 
-def _content(value: dict[str, Any], folder: Path) -> Any:
+def _include_content(value: dict[str, Any], folder: Path) -> Any:
     name = value["$file"]
     if len(value) > 1 or not isinstance(name, str):
         raise ValueError("must be a path, and must be the only key of its table.")
@@ -67,7 +71,7 @@ def _content(value: dict[str, Any], folder: Path) -> Any:
     if not Path(name).is_absolute() and not path.is_relative_to(folder.resolve()):
         raise ValueError(f"{name} is outside the scenario's folder; write its absolute path.")
     try:
-        text = _bounded(path, f"{name}: ").decode()
+        text = _read_limited(path, f"{name}: ").decode()
         return json.loads(text) if path.suffix == ".json" else text
     except UnicodeDecodeError:
         raise ValueError(f"{name} is not UTF-8 text.") from None
@@ -75,7 +79,7 @@ def _content(value: dict[str, Any], folder: Path) -> Any:
         raise ValueError(f"{name} is not JSON: {error}") from None
 
 
-def _bounded(path: Path, told: str = "") -> bytes:
+def _read_limited(path: Path, told: str = "") -> bytes:
     try:
         return read_bounded(path, LARGEST)[0]
     except (FileNotFoundError, NotADirectoryError, IrregularFileError):
@@ -84,68 +88,72 @@ def _bounded(path: Path, told: str = "") -> bytes:
         raise ValueError(f"{told}has more than {LARGEST:,} bytes.") from None
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _error_reason(error: OSError | ValueError) -> str:
     return f"cannot be read: {error.strerror}." if isinstance(error, OSError) else str(error)
 
 
-def load(path: Path) -> LoadedScenario:
+def load_scenario(path: Path) -> LoadedScenario:
     """Read a scenario file, TOML or (by its name) JSON.
 
     Raises ScenarioError with every problem that was found, each with its line.
     """
-    text = _text(path)
-    parsed = _parsed(path, text)
-    problems: list[Problem] = []
+    text = _scenario_text(path)
+    parsed = _parse_text(path, text)
+    problems: list[ScenarioProblem] = []
     warnings: list[str] = []
 
-    def wrong(where: Where, message: str) -> None:
-        problems.append(Problem(path.name, parsed.line(where), dotted(where), message))
+    def add_problem(where: Where, message: str) -> None:
+        problems.append(
+            ScenarioProblem(path.name, parsed.line(where), format_field_path(where), message)
+        )
 
-    def ignored(where: Where, message: str) -> None:
-        warnings.append(str(Problem(path.name, parsed.line(where), dotted(where), message)))
+    def add_warning(where: Where, message: str) -> None:
+        warnings.append(
+            str(ScenarioProblem(path.name, parsed.line(where), format_field_path(where), message))
+        )
 
-    document = included(parsed.value, path.parent, wrong)
+    document = resolve_includes(parsed.value, path.parent, add_problem)
     if problems:
         raise ScenarioError(problems)
-    check(document, wrong, ignored)
+    check_document(document, add_problem, add_warning)
     if not problems:
-        _meaning(document, (), wrong, ignored)
+        _check_meaning(document, (), add_problem, add_warning)
     if problems:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
-    scenario = build(document, path, _identity(document, path), parsed)
+    scenario = build_scenario(document, path, _session_identity(document, path), parsed)
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
     said = "contains what looks like a secret; write `${NAME}` and set the variable."
     secrets = (
-        str(Problem(path.name, parsed.line(where), dotted(where), said))
-        for where in secrets_in(parsed.value)
+        str(ScenarioProblem(path.name, parsed.line(where), format_field_path(where), said))
+        for where in secret_locations(parsed.value)
     )
     return LoadedScenario(scenario, tuple(warnings), secrets)
 
 
-def secrets_in(value: Any, where: Where = ()) -> Iterator[Where]:
+def secret_locations(value: Any, where: Where = ()) -> Iterator[Where]:
     """Yield where a document holds what has the name or the shape of a secret."""
     if isinstance(value, dict | list):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from secrets_in(item, (*where, key))
+            yield from secret_locations(item, (*where, key))
     elif isinstance(value, str) and "${" not in value:
         key = str(where[-1])
         if without_secrets({key: value}) != {key: value}:
             yield where
 
 
-def _text(path: Path) -> str:
+def _scenario_text(path: Path) -> str:
     try:
-        data = _bounded(path)
+        data = _read_limited(path)
     except (OSError, ValueError) as error:
-        raise ScenarioError([Problem(str(path), 0, "", _reason(error))]) from None
+        raise ScenarioError([ScenarioProblem(str(path), 0, "", _error_reason(error))]) from None
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ScenarioError([Problem(path.name, line, "", "is not UTF-8 text.")]) from None
+        raise ScenarioError([ScenarioProblem(path.name, line, "", "is not UTF-8 text.")]) from None
 
 
-def _parsed(path: Path, text: str) -> Document:
+def _parse_text(path: Path, text: str) -> Document:
     is_json = path.suffix == ".json"
     try:
         parsed = read_json(text) if is_json else read_toml(text)
@@ -153,16 +161,16 @@ def _parsed(path: Path, text: str) -> Document:
         json.dumps(parsed.value, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
         reason = "contains half of a character (a lone surrogate)."
-        raise ScenarioError([Problem(path.name, 0, "", reason)]) from None
+        raise ScenarioError([ScenarioProblem(path.name, 0, "", reason)]) from None
     except TextError as error:
         message = f"is not {'JSON' if is_json else 'TOML'}: {error.reason}."
-        raise ScenarioError([Problem(path.name, error.line, "", message)]) from None
+        raise ScenarioError([ScenarioProblem(path.name, error.line, "", message)]) from None
     if not isinstance(parsed.value, dict):
-        raise ScenarioError([Problem(path.name, 1, "", "must be one JSON object.")])
+        raise ScenarioError([ScenarioProblem(path.name, 1, "", "must be one JSON object.")])
     return parsed
 
 
-def _identity(document: dict[str, Any], path: Path) -> SessionIdentity:
+def _session_identity(document: dict[str, Any], path: Path) -> SessionIdentity:
     seed = document.get("seed", 0)
     name = document.get("name", path.stem)
     return SessionIdentity(
@@ -174,18 +182,18 @@ def _identity(document: dict[str, Any], path: Path) -> SessionIdentity:
     )
 
 
-def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
+def _check_meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
     """Report what has the right form and no good sense, in the whole document."""
     if isinstance(value, list):
         for index, item in enumerate(value):
-            _meaning(item, (*where, index), wrong, ignored)
+            _check_meaning(item, (*where, index), wrong, ignored)
     if not isinstance(value, dict):
         return
     if where and where[-1] in ("pattern", "expect", "message") and "type" in value:
-        _pattern(value, where, wrong)
+        _check_pattern(value, where, wrong)
         return
     for key, item in value.items():
-        if (said := _sense(key, item)) is not None:
+        if (said := _value_problem(key, item)) is not None:
             wrong((*where, key), said)
         elif key in ("mode", "permission_mode") and item == "delegate":
             ignored(
@@ -196,29 +204,29 @@ def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
                 if note is not None:
                     ignored((*where, key, index), note)
         elif key == "capture":
-            if (told := fault(key, item)) is not None:
+            if (told := expectation_fault(key, item)) is not None:
                 wrong((*where, key), told)
         elif key == "expect" and "type" not in item:
             for kind, want in item.items():
-                if (told := fault(kind, want)) is not None:
+                if (told := expectation_fault(kind, want)) is not None:
                     wrong((*where, key, kind), told)
         elif key not in _OPAQUE:
-            _meaning(item, (*where, key), wrong, ignored)
+            _check_meaning(item, (*where, key), wrong, ignored)
 
 
-def _pattern(value: dict[str, Any], where: Where, wrong: Any) -> None:
+def _check_pattern(value: dict[str, Any], where: Where, wrong: Any) -> None:
     kind = value["type"]
     needed = {"exact": "text", "contains": "text", "regex": "pattern", "glob": "pattern"}.get(kind)
     if needed is not None and needed not in value:
         wrong(where, f"a pattern of type {kind} needs the field {needed}.")
     elif kind == "regex":
         try:
-            matcher(PromptPattern("regex", value["pattern"]))
+            compile_pattern(PromptPattern("regex", value["pattern"]))
         except ValueError as error:
             wrong((*where, "pattern"), str(error))
 
 
-def _sense(key: str, value: Any) -> str | None:
+def _value_problem(key: str, value: Any) -> str | None:
     if key == "session_id" and isinstance(value, str):
         try:
             uuid.UUID(value)

@@ -20,10 +20,10 @@ from typing import IO, Any, Final, Literal
 from iac_base.files import write_whole
 from iac_base.secrets import secrets_of
 from iac_scenario.errors import PlayError
-from iac_scenario.likeness import mapped
+from iac_scenario.likeness import map_leaves
 from iac_scenario.mcp_config import read_config, remote_servers
 from iac_scenario.model import StdioServer
-from iac_scenario.recording import Recorded, document, recorded
+from iac_scenario.recording import RecordedCall, recorded_calls, scenario_document
 
 _PLACE: Final = "{mcp-config}"
 _VARIABLE: Final = "IAC_SCENARIO_MCP_CONFIG"
@@ -32,7 +32,7 @@ _EVERY: Final = 0.3
 Side = Literal["client", "server"]
 
 
-def pass_on(command: Sequence[str], log: Path) -> int:
+def relay_messages(command: Sequence[str], log: Path) -> int:
     """Run the server until one side ends, append JSON lines to `log`, return the server's status.
 
     A line of the log: `{"at": nanoseconds, "from": "client" or "server", "message": object}`.
@@ -48,17 +48,19 @@ def pass_on(command: Sequence[str], log: Path) -> int:
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "wb", buffering=0) as notes:
         upward = threading.Thread(
-            target=_pump, args=(sys.stdin.buffer, server.stdin, notes, "client"), daemon=True
+            target=_relay_stream,
+            args=(sys.stdin.buffer, server.stdin, notes, "client"),
+            daemon=True,
         )
         upward.start()
-        _pump(server.stdout, sys.stdout.buffer, notes, "server")
+        _relay_stream(server.stdout, sys.stdout.buffer, notes, "server")
         return server.wait()
 
 
-def _pump(source: IO[bytes], target: IO[bytes], notes: IO[bytes], side: Side) -> None:
+def _relay_stream(source: IO[bytes], target: IO[bytes], notes: IO[bytes], side: Side) -> None:
     try:
         while line := source.readline():
-            _note(notes, side, line)
+            _log_message(notes, side, line)
             target.write(line)
             target.flush()
     except (BrokenPipeError, ValueError):
@@ -69,7 +71,7 @@ def _pump(source: IO[bytes], target: IO[bytes], notes: IO[bytes], side: Side) ->
             target.close()
 
 
-def _note(notes: IO[bytes], side: Side, line: bytes) -> None:
+def _log_message(notes: IO[bytes], side: Side, line: bytes) -> None:
     try:
         message = json.loads(line)
     except ValueError:
@@ -90,20 +92,24 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
         folder = Path(name)
         logs = {server: folder / f"{number}.jsonl" for number, server in enumerate(servers)}
         proxied = folder / "servers.json"
-        table = {key: _proxied(server, logs[key]) for key, server in servers.items()}
+        table = {key: _proxy_server(server, logs[key]) for key, server in servers.items()}
         # A remote server cannot be recorded; the client has it all the same.
         proxied.write_text(json.dumps({"mcpServers": {**remote_servers(config), **table}}))
         words = [word.replace(_PLACE, str(proxied)) for word in command]
         words = [str(proxied) if word == str(config) else word for word in words]
 
-        def calls() -> list[Recorded]:
-            return [call for key, log in logs.items() for call in recorded(key, _entries(log))]
+        def calls() -> list[RecordedCall]:
+            return [
+                call
+                for key, log in logs.items()
+                for call in recorded_calls(key, _read_entries(log))
+            ]
 
         try:
             client = subprocess.Popen(words, env={**os.environ, _VARIABLE: str(proxied)})
         except OSError as error:
             raise PlayError(f"{command[0]}: {error.strerror}.") from None
-        with _keeping(calls, servers, output) as count:
+        with _save_continuously(calls, servers, output) as count:
             status = client.wait()
     return status, count[0]
 
@@ -114,14 +120,16 @@ def record_server(command: Sequence[str], output: Path) -> tuple[int, int]:
     servers = {name: StdioServer(command[0], tuple(command[1:]))}
     with TemporaryDirectory(prefix="iac-scenario-") as folder:
         log = Path(folder, "log.jsonl")
-        with _keeping(lambda: recorded(name, _entries(log)), servers, output) as count:
-            status = pass_on(command, log)
+        with _save_continuously(
+            lambda: recorded_calls(name, _read_entries(log)), servers, output
+        ) as count:
+            status = relay_messages(command, log)
     return status, count[0]
 
 
 @contextmanager
-def _keeping(
-    calls: Callable[[], list[Recorded]], servers: Mapping[str, StdioServer], output: Path
+def _save_continuously(
+    calls: Callable[[], list[RecordedCall]], servers: Mapping[str, StdioServer], output: Path
 ) -> Iterator[list[int]]:
     """Write the scenario anew whenever a call was answered, so that no end of it loses any.
 
@@ -130,41 +138,43 @@ def _keeping(
     count = [-1]
     ended = threading.Event()
 
-    def write() -> None:
+    def write_changes() -> None:
         found = calls()
         if len(found) != count[0]:
-            count[0] = _written(found, servers, output)
+            count[0] = _write_scenario(found, servers, output)
 
-    def keep() -> None:
+    def write_repeatedly() -> None:
         while not ended.wait(_EVERY):
             # What cannot be written is told at the end.
             with suppress(PlayError):
-                write()
+                write_changes()
 
-    keeper = threading.Thread(target=keep, daemon=True)
+    keeper = threading.Thread(target=write_repeatedly, daemon=True)
     keeper.start()
     try:
         yield count
     finally:
         ended.set()
         keeper.join()
-    write()
+    write_changes()
 
 
-def _proxied(server: StdioServer, log: Path) -> dict[str, Any]:
+def _proxy_server(server: StdioServer, log: Path) -> dict[str, Any]:
     words = ["-m", "iac_scenario", "proxy", str(log), "--", server.command, *server.args]
     table: dict[str, Any] = {"command": sys.executable, "args": words, "env": dict(server.env)}
     return table if server.cwd is None else {**table, "cwd": server.cwd}
 
 
-def _entries(log: Path) -> list[dict[str, Any]]:
+def _read_entries(log: Path) -> list[dict[str, Any]]:
     """Return the entries that are whole; the last line may still be written."""
     if not log.is_file():
         return []
     return [json.loads(line) for line in log.read_bytes().rpartition(b"\n")[0].splitlines()]
 
 
-def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: Path) -> int:
+def _write_scenario(
+    calls: list[RecordedCall], servers: Mapping[str, StdioServer], output: Path
+) -> int:
     """Write the scenario at once or not at all, and return how many calls it has."""
     given = {name: value for server in servers.values() for name, value in server.env.items()}
     secrets = secrets_of({**os.environ, **given})
@@ -175,7 +185,7 @@ def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: 
         for key, server in servers.items()
     }
     calls = sorted(calls, key=lambda call: call.at)
-    table = document(output.stem, calls, placed, secrets)
+    table = scenario_document(output.stem, calls, placed, secrets)
     if output.suffix == ".json":
         text = json.dumps(table, ensure_ascii=False, indent=2) + "\n"
     else:
@@ -191,4 +201,6 @@ def _as_toml(table: dict[str, Any]) -> str:
     import tomlkit
 
     # TOML has no null.
-    return tomlkit.dumps(mapped(table, lambda leaf: {"$json": "null"} if leaf is None else leaf))
+    return tomlkit.dumps(
+        map_leaves(table, lambda leaf: {"$json": "null"} if leaf is None else leaf)
+    )

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from iac_base.secrets import REDACTED, secrets_in, without_secrets
-from iac_scenario.likeness import general, mapped
-from iac_scenario.model import StdioServer, public
+from iac_scenario.likeness import generalize_value, map_leaves
+from iac_scenario.model import StdioServer, public_name
 
 PROMPT: Final = "replay"
 """The prompt that a recorded scenario answers."""
@@ -27,7 +27,7 @@ _SHORTEST: Final = 4
 
 
 @dataclass(slots=True)
-class Recorded:
+class RecordedCall:
     """A call as it was made, what came of it, and what the server asked during it."""
 
     server: str
@@ -46,12 +46,12 @@ class Recorded:
         return self.params.get("arguments") or {} if self.method == "tools/call" else self.params
 
 
-def recorded(server: str, entries: Iterable[Mapping[str, Any]]) -> list[Recorded]:
+def recorded_calls(server: str, entries: Iterable[Mapping[str, Any]]) -> list[RecordedCall]:
     """Return the calls of one server's log that were answered, in the order they were made."""
-    calls: list[Recorded] = []
-    open_calls: dict[Any, Recorded] = {}
+    calls: list[RecordedCall] = []
+    open_calls: dict[Any, RecordedCall] = {}
     questions: dict[Any, Mapping[str, Any]] = {}
-    waiting: Recorded | None = None
+    waiting: RecordedCall | None = None
     for entry in entries:
         message, side = entry["message"], entry["from"]
         if not isinstance(message, dict):
@@ -65,7 +65,7 @@ def recorded(server: str, entries: Iterable[Mapping[str, Any]]) -> list[Recorded
                 call, waiting = waiting, None
             else:
                 given = {name: value for name, value in params.items() if name != "_meta"}
-                call = Recorded(server, method, given, entry["at"])
+                call = RecordedCall(server, method, given, entry["at"])
                 calls.append(call)
             open_calls[key] = call
         elif side == "server" and method in _QUESTIONS:
@@ -80,11 +80,11 @@ def recorded(server: str, entries: Iterable[Mapping[str, Any]]) -> list[Recorded
                 questions = result.get("inputRequests") or {}
                 waiting = call
             else:
-                _finish(call, message)
+                _finish_call(call, message)
     return [call for call in calls if call.done]
 
 
-def _note_answer(call: Recorded, question: Mapping[str, Any], answer: Any) -> None:
+def _note_answer(call: RecordedCall, question: Mapping[str, Any], answer: Any) -> None:
     kind = _QUESTIONS.get(question.get("method", ""))
     params = question.get("params") or {}
     if kind is None or not isinstance(answer, dict):
@@ -100,7 +100,7 @@ def _note_answer(call: Recorded, question: Mapping[str, Any], answer: Any) -> No
     call.answers.setdefault(kind, []).append(found)
 
 
-def _finish(call: Recorded, message: Mapping[str, Any]) -> None:
+def _finish_call(call: RecordedCall, message: Mapping[str, Any]) -> None:
     call.done = True
     if "error" in message:
         error = call.value = message["error"]
@@ -122,9 +122,9 @@ def _finish(call: Recorded, message: Mapping[str, Any]) -> None:
             call.value = call.text
 
 
-def document(
+def scenario_document(
     name: str,
-    calls: Sequence[Recorded],
+    calls: Sequence[RecordedCall],
     servers: Mapping[str, StdioServer],
     secrets: Collection[str],
 ) -> dict[str, Any]:
@@ -134,34 +134,38 @@ def document(
         "name": name,
         "prompts": [PROMPT],
         "tool_execution": {"mode": "real_mcp"},
-        "mcp_servers": {key: _server(server, known) for key, server in sorted(servers.items())},
+        "mcp_servers": {
+            key: _recorded_server(server, known) for key, server in sorted(servers.items())
+        },
         "responses": [
             {
                 "pattern": {"type": "exact", "text": PROMPT},
-                "response": {"tool_calls": list(_calls(calls, known))},
+                "response": {"tool_calls": list(_call_tables(calls, known))},
             }
         ],
     }
 
 
-def _calls(calls: Sequence[Recorded], secrets: Collection[str]) -> Iterator[dict[str, Any]]:
+def _call_tables(
+    calls: Sequence[RecordedCall], secrets: Collection[str]
+) -> Iterator[dict[str, Any]]:
     """Yield the calls with what flows from one to another by name."""
     names: dict[str | int, str] = {}
     for number, call in enumerate(calls):
-        given = _replaced(without_secrets(call.input, secrets), names)
-        later = [leaf for after in calls[number + 1 :] for _, leaf in _leaves(after.input)]
-        said = [leaf for before in calls[: number + 1] for _, leaf in _leaves(before.input)]
+        given = _replace_captured(without_secrets(call.input, secrets), names)
+        later = [leaf for after in calls[number + 1 :] for _, leaf in _leaf_paths(after.input)]
+        said = [leaf for before in calls[: number + 1] for _, leaf in _leaf_paths(before.input)]
         captured = {
             f"value{len(names) + at + 1}": (path, leaf)
-            for at, (path, leaf) in enumerate(_made(call.value, set(later) - set(said)))
+            for at, (path, leaf) in enumerate(_reused_values(call.value, set(later) - set(said)))
             if leaf not in names
         }
-        yield _call(call, given, names, captured, secrets)
+        yield _call_table(call, given, names, captured, secrets)
         names |= {leaf: name for name, (_, leaf) in captured.items()}
 
 
-def _call(
-    call: Recorded,
+def _call_table(
+    call: RecordedCall,
     given: Any,
     names: Mapping[str | int, str],
     captured: Mapping[str, tuple[str, str | int]],
@@ -169,8 +173,8 @@ def _call(
 ) -> dict[str, Any]:
     text, value = without_secrets(call.text, secrets), without_secrets(call.value, secrets)
     if call.method == "tools/call":
-        name = public(call.params.get("name", ""))
-        table: dict[str, Any] = {"tool": f"mcp__{public(call.server)}__{name}", "input": given}
+        name = public_name(call.params.get("name", ""))
+        table: dict[str, Any] = {"tool": f"mcp__{public_name(call.server)}__{name}", "input": given}
     else:
         table = {"request": call.method, "server": call.server, "input": given}
     table["error" if call.is_error else "result"] = (
@@ -181,8 +185,8 @@ def _call(
     if REDACTED not in json.dumps(given):
         made: dict[str | int, str] = {leaf: "<any>" for _, leaf in captured.values()}
         want = value if not call.is_error and not isinstance(value, str) else text
-        want = _replaced(want, names, made)
-        want = general(mapped(want, _any_for_secrets))
+        want = _replace_captured(want, names, made)
+        want = generalize_value(map_leaves(want, _mask_secret))
         exact = want in (text, value)
         table["expect"]["equals" if exact else "like"] = want
     if captured:
@@ -192,17 +196,17 @@ def _call(
     return table
 
 
-def _any_for_secrets(leaf: Any) -> Any:
+def _mask_secret(leaf: Any) -> Any:
     return leaf.replace(REDACTED, "<any>") if isinstance(leaf, str) else leaf
 
 
-def _replaced(
+def _replace_captured(
     value: Any, names: Mapping[str | int, str], made: Mapping[str | int, str] | None = None
 ) -> Any:
     """Return a value with `${NAME}` for what was captured, and a placeholder for what is now."""
     stand_ins = {**{leaf: f"${{{name}}}" for leaf, name in names.items()}, **(made or {})}
 
-    def replaced(value: Any) -> Any:
+    def replace_leaf(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | int):
             return value
         if value in stand_ins:
@@ -213,14 +217,14 @@ def _replaced(
                     value = value.replace(leaf, stand_in)
         return value
 
-    return mapped(value, replaced)
+    return map_leaves(value, replace_leaf)
 
 
-def _made(value: Any, later: Collection[Any]) -> Iterator[tuple[str, str | int]]:
+def _reused_values(value: Any, later: Collection[Any]) -> Iterator[tuple[str, str | int]]:
     """Yield where in a result stands what the server made and the client gives back later."""
     if isinstance(value, str):
         for leaf in later:
-            if isinstance(leaf, str) and len(leaf) >= _SHORTEST and general(leaf) != leaf:
+            if isinstance(leaf, str) and len(leaf) >= _SHORTEST and generalize_value(leaf) != leaf:
                 before, found, _ = value.partition(leaf)
                 # What stands before it on its line tells where it is.
                 lead = re.escape(before.rpartition("\n")[2][-20:])
@@ -229,27 +233,27 @@ def _made(value: Any, later: Collection[Any]) -> Iterator[tuple[str, str | int]]
                 if hit is not None and hit[1] == leaf:
                     yield where, leaf
         return
-    for path, leaf in _leaves(value):
+    for path, leaf in _leaf_paths(value):
         named = _NAMED.search(re.split(r"'\]|\['", path)[-2]) if path.endswith("']") else None
-        changes = isinstance(leaf, str) and general(leaf) != leaf
+        changes = isinstance(leaf, str) and generalize_value(leaf) != leaf
         if leaf in later and (named or changes):
             yield path, leaf
 
 
-def _leaves(value: Any, path: str = "$") -> Iterator[tuple[str, str | int]]:
+def _leaf_paths(value: Any, path: str = "$") -> Iterator[tuple[str, str | int]]:
     """Yield the texts and whole numbers of a value, with their JSONPaths."""
     if isinstance(value, dict):
         for key, item in value.items():
             if "'" not in key and "\\" not in key:
-                yield from _leaves(item, f"{path}['{key}']")
+                yield from _leaf_paths(item, f"{path}['{key}']")
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _leaves(item, f"{path}[{index}]")
+            yield from _leaf_paths(item, f"{path}[{index}]")
     elif isinstance(value, str | int) and not isinstance(value, bool):
         yield path, value
 
 
-def _server(server: StdioServer, secrets: Collection[str]) -> dict[str, Any]:
+def _recorded_server(server: StdioServer, secrets: Collection[str]) -> dict[str, Any]:
     table: dict[str, Any] = {"command": server.command}
     if server.args:
         # A file that is there is no secret, however random its folder is called.

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from iac_scenario.arguments import found_in, validator_of
-from iac_scenario.likeness import includes, like, same
-from iac_scenario.mcp_config import replaced
+from iac_scenario.arguments import schema_validator, search_pattern
+from iac_scenario.likeness import is_json_equal, matches_placeholders, matches_subset
+from iac_scenario.mcp_config import replace_variables
 from iac_scenario.model import Expectation, ToolCall
 
 NOT_GIVEN = object()
 """Stands for a value that is not there, where null is one that is."""
 LONGEST: Final = 400
 """Characters of a value that a report shows."""
-Told = tuple[str, str]
+Mismatch = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +52,26 @@ class CallResult:
             return self.text
 
 
-def textual(text: str) -> CallResult:
+def text_result(text: str) -> CallResult:
     """Return a result that is one text."""
     return CallResult(({"type": "text", "text": text},))
 
 
-def failed(text: str) -> CallResult:
+def error_result(text: str) -> CallResult:
     """Return an error result that says `text`."""
     return CallResult(({"type": "text", "text": text},), is_error=True)
 
 
-def given(value: Any) -> CallResult:
+def scripted_result(value: Any) -> CallResult:
     """Return the result that a scenario gives: a text, or a value that is shown as JSON."""
     if isinstance(value, str):
-        return textual(value)
+        return text_result(value)
     text = json.dumps(value, ensure_ascii=False, default=str)
     structured = value if isinstance(value, dict) else NOT_GIVEN
     return CallResult(({"type": "text", "text": text},), structured=structured)
 
 
-class Miss(NamedTuple):
+class MissedExpectation(NamedTuple):
     """An expectation that was not met: its kind and line, what it wanted, what came."""
 
     kind: str
@@ -80,56 +80,71 @@ class Miss(NamedTuple):
     got: str
 
 
-def misses(checks: Sequence[Expectation], outcome: CallResult) -> list[Miss]:
+def missed_expectations(
+    checks: Sequence[Expectation], outcome: CallResult
+) -> list[MissedExpectation]:
     """Return the expectations that a result does not meet; all of them if nothing was executed."""
     if not outcome.executed:
         got = "not executed: the mode is disabled"
-        return [Miss(check.kind, check.line, shown(check.want), got) for check in checks]
+        return [
+            MissedExpectation(check.kind, check.line, shorten_value(check.want), got)
+            for check in checks
+        ]
     found = []
     for check in checks:
         if check.kind == "not":
             found += [
-                Miss(
-                    f"not {inner.kind}", inner.line, f"not {shown(inner.want)}", shown(outcome.text)
+                MissedExpectation(
+                    f"not {inner.kind}",
+                    inner.line,
+                    f"not {shorten_value(inner.want)}",
+                    shorten_value(outcome.text),
                 )
                 for inner in check.want
-                if not misses((inner,), outcome)
+                if not missed_expectations((inner,), outcome)
             ]
             continue
         try:
             miss = _CHECKS[check.kind](check.want, outcome)
         except ValueError as error:
-            miss = (shown(check.want), f"no verdict: {error}")
+            miss = (shorten_value(check.want), f"no verdict: {error}")
         if miss is not None:
-            found.append(Miss(check.kind, check.line, *miss))
+            found.append(MissedExpectation(check.kind, check.line, *miss))
     return found
 
 
-def captured(wanted: Mapping[str, str], outcome: CallResult) -> dict[str, Any]:
+def captured_values(wanted: Mapping[str, str], outcome: CallResult) -> dict[str, Any]:
     """Return what is kept of a result, without the names whose path or expression finds nothing."""
     found = {}
     for name, where in wanted.items():
         if where.startswith("$"):
-            values = _found(where, outcome.value)
+            values = _path_values(where, outcome.value)
             if values:
                 found[name] = values[0]
-        elif (hit := found_in(where, outcome.text)) is not None:
+        elif (hit := search_pattern(where, outcome.text)) is not None:
             found[name] = hit[hit.re.groups and 1]
     return found
 
 
-def lost(call: ToolCall, kept: Mapping[str, Any], outcome: CallResult) -> list[Miss]:
+def missing_captures(
+    call: ToolCall, kept: Mapping[str, Any], outcome: CallResult
+) -> list[MissedExpectation]:
     """Return what a call should have captured and did not, as expectations that were missed."""
     return [
-        Miss("capture", call.line, f"{name} = {where}", shown(outcome.text))
+        MissedExpectation("capture", call.line, f"{name} = {where}", shorten_value(outcome.text))
         for name, where in call.capture.items()
         if name not in kept
     ]
 
 
-def placed(checks: Sequence[Expectation], places: Mapping[str, Any]) -> tuple[Expectation, ...]:
+def resolve_expectations(
+    checks: Sequence[Expectation], places: Mapping[str, Any]
+) -> tuple[Expectation, ...]:
     """Return expectations with `${NAME}` replaced in what they want."""
-    wanted = [(placed if check.kind == "not" else replaced)(check.want, places) for check in checks]
+    wanted = [
+        (resolve_expectations if check.kind == "not" else replace_variables)(check.want, places)
+        for check in checks
+    ]
     return tuple(
         check if want is check.want else replace(check, want=want)
         for check, want in zip(checks, wanted, strict=True)
@@ -149,16 +164,18 @@ def _schema_fault(want: object) -> str | None:
     return None
 
 
-def fault(kind: str, want: Any) -> str | None:
+def expectation_fault(kind: str, want: Any) -> str | None:
     """Return what is wrong with an expectation itself: a schema or a path that is none."""
     if kind == "schema":
         return _schema_fault(want)
     if kind == "not":
-        return next(filter(None, (fault(inner, value) for inner, value in want.items())), None)
+        return next(
+            filter(None, (expectation_fault(inner, value) for inner, value in want.items())), None
+        )
     if kind == "matches":
         try:
             for text in [want] if isinstance(want, str) else want:
-                found_in(text, "")
+                search_pattern(text, "")
         except ValueError as error:
             return str(error)
     if kind == "notifications" and not all(isinstance(n, str) or "method" in n for n in want):
@@ -169,9 +186,9 @@ def fault(kind: str, want: Any) -> str | None:
         for path in want if kind == "json_path" else want.values():
             try:
                 if kind == "json_path" or path.startswith("$"):
-                    _paths().compile(path)
+                    _json_path_environment().compile(path)
                 else:
-                    found_in(path, "")
+                    search_pattern(path, "")
             except ValueError as error:
                 return f"{path!r} {error}"
             except jsonpath.JSONPathError as error:
@@ -179,121 +196,131 @@ def fault(kind: str, want: Any) -> str | None:
     return None
 
 
-def shown(value: Any) -> str:
+def shorten_value(value: Any) -> str:
     """Return a value as one line of at most LONGEST characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = text.replace("\n", "\\n")
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
-def _equals(want: Any, outcome: CallResult) -> Told | None:
+def _check_equals(want: Any, outcome: CallResult) -> Mismatch | None:
     if isinstance(want, str) and want == outcome.text:
         return None
-    if same(want, outcome.value):
+    if is_json_equal(want, outcome.value):
         return None
-    return shown(want), shown(outcome.text if isinstance(want, str) else outcome.value)
+    return shorten_value(want), shorten_value(
+        outcome.text if isinstance(want, str) else outcome.value
+    )
 
 
-def _all_in(want: str | list[str], outcome: CallResult, has: Callable[[str], bool]) -> Told | None:
+def _check_texts(
+    want: str | list[str], outcome: CallResult, has: Callable[[str], bool]
+) -> Mismatch | None:
     texts = [want] if isinstance(want, str) else want
     missing = [text for text in texts if not has(text)]
-    return (shown(missing[0]), shown(outcome.text)) if missing else None
+    return (shorten_value(missing[0]), shorten_value(outcome.text)) if missing else None
 
 
-def _contains(want: str | list[str], outcome: CallResult) -> Told | None:
-    return _all_in(want, outcome, lambda text: text in outcome.text)
+def _check_contains(want: str | list[str], outcome: CallResult) -> Mismatch | None:
+    return _check_texts(want, outcome, lambda text: text in outcome.text)
 
 
-def _matches(want: str | list[str], outcome: CallResult) -> Told | None:
-    return _all_in(want, outcome, lambda text: found_in(text, outcome.text) is not None)
+def _check_matches(want: str | list[str], outcome: CallResult) -> Mismatch | None:
+    return _check_texts(want, outcome, lambda text: search_pattern(text, outcome.text) is not None)
 
 
-def _like(want: Any, outcome: CallResult) -> Told | None:
+def _check_like(want: Any, outcome: CallResult) -> Mismatch | None:
     got = outcome.text if isinstance(want, str) else outcome.value
-    return None if like(want, got) else (shown(want), shown(got))
+    return None if matches_placeholders(want, got) else (shorten_value(want), shorten_value(got))
 
 
-def _content_types(want: list[str], outcome: CallResult) -> Told | None:
+def _check_content_types(want: list[str], outcome: CallResult) -> Mismatch | None:
     got = [str(block.get("type")) for block in outcome.content]
-    return None if want == got else (shown(want), shown(got))
+    return None if want == got else (shorten_value(want), shorten_value(got))
 
 
-def _notifications(want: list[Any], outcome: CallResult) -> Told | None:
+def _check_notifications(want: list[Any], outcome: CallResult) -> Mismatch | None:
     """Find them in order; each is looked for behind the one before."""
     heard = iter(outcome.heard)
     for item in want:
         wanted = {"method": item} if isinstance(item, str) else item
-        if not any(includes(wanted, message) for message in heard):
+        if not any(matches_subset(wanted, message) for message in heard):
             methods = [message["method"] for message in outcome.heard]
-            return shown(item), shown(outcome.heard if isinstance(item, dict) else methods)
+            return shorten_value(item), shorten_value(
+                outcome.heard if isinstance(item, dict) else methods
+            )
     return None
 
 
-def _within_ms(want: int, outcome: CallResult) -> Told | None:
+def _check_within_ms(want: int, outcome: CallResult) -> Mismatch | None:
     if outcome.took_ms <= want:
         return None
     return f"at most {want:,} ms", f"{outcome.took_ms:,.0f} ms"
 
 
-def _json_path(want: Mapping[str, Any], outcome: CallResult) -> Told | None:
+def _check_json_path(want: Mapping[str, Any], outcome: CallResult) -> Mismatch | None:
     for path, value in want.items():
-        found = _found(path, outcome.value)
+        found = _path_values(path, outcome.value)
         got = found[0] if len(found) == 1 else found
-        if not found or not like(value, got):
-            return f"{path} = {shown(value)}", shown(got) if found else "nothing at that path"
+        if not found or not matches_placeholders(value, got):
+            return f"{path} = {shorten_value(value)}", shorten_value(
+                got
+            ) if found else "nothing at that path"
     return None
 
 
-def _is_error(want: bool, outcome: CallResult) -> Told | None:
+def _check_is_error(want: bool, outcome: CallResult) -> Mismatch | None:
     if want == outcome.is_error:
         return None
     kind = "an error" if outcome.is_error else "no error"
-    return "an error" if want else "no error", f"{kind}: {shown(outcome.text)}"
+    return "an error" if want else "no error", f"{kind}: {shorten_value(outcome.text)}"
 
 
-def _schema(want: Any, outcome: CallResult) -> Told | None:
-    error = next(validator_of(json.dumps(want, sort_keys=True)).iter_errors(outcome.value), None)
+def _check_schema(want: Any, outcome: CallResult) -> Mismatch | None:
+    error = next(
+        schema_validator(json.dumps(want, sort_keys=True)).iter_errors(outcome.value), None
+    )
     if error is None:
         return None
-    return f"{error.json_path} by the schema", shown(error.message)
+    return f"{error.json_path} by the schema", shorten_value(error.message)
 
 
-_CHECKS: Final[Mapping[str, Callable[[Any, CallResult], Told | None]]] = {
-    "equals": _equals,
-    "contains": _contains,
-    "json_path": _json_path,
-    "is_error": _is_error,
-    "like": _like,
-    "matches": _matches,
-    "content_types": _content_types,
-    "notifications": _notifications,
-    "within_ms": _within_ms,
-    "schema": _schema,
+_CHECKS: Final[Mapping[str, Callable[[Any, CallResult], Mismatch | None]]] = {
+    "equals": _check_equals,
+    "contains": _check_contains,
+    "json_path": _check_json_path,
+    "is_error": _check_is_error,
+    "like": _check_like,
+    "matches": _check_matches,
+    "content_types": _check_content_types,
+    "notifications": _check_notifications,
+    "within_ms": _check_within_ms,
+    "schema": _check_schema,
 }
 
 
 @lru_cache(maxsize=1)
-def _paths() -> Any:
+def _json_path_environment() -> Any:
     """Return RFC 9535 with a deadline for the expressions of `match` and `search`."""
     from jsonpath import JSONPathEnvironment
 
-    def bounded(known: Any, *, whole: bool) -> Any:
-        def call(_self: Any, value: object, pattern: object) -> bool:
+    def bounded_function(known: Any, *, whole: bool) -> Any:
+        def call_bounded(_self: Any, value: object, pattern: object) -> bool:
             if not isinstance(value, str) or not isinstance(pattern, str):
                 return False
-            return found_in(rf"\A(?:{pattern})\Z" if whole else pattern, value) is not None
+            return search_pattern(rf"\A(?:{pattern})\Z" if whole else pattern, value) is not None
 
-        return type("Bounded", (type(known),), {"__call__": call})()
+        return type("Bounded", (type(known),), {"__call__": call_bounded})()
 
     environment = JSONPathEnvironment(strict=True)
     functions = environment.function_extensions
     for name in ("match", "search"):
-        functions[name] = bounded(functions[name], whole=name == "match")
+        functions[name] = bounded_function(functions[name], whole=name == "match")
     return environment
 
 
-def _found(path: str, value: Any) -> list[Any]:
+def _path_values(path: str, value: Any) -> list[Any]:
     # The library walks arrays and objects only; a bare text has no members.
     if not isinstance(value, dict | list):
         return [value] if path == "$" else []
-    return list(_paths().findall(path, value))
+    return list(_json_path_environment().findall(path, value))

@@ -45,7 +45,7 @@ _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def parts_of(path: str, roots: tuple[str, ...]) -> Parts:
+def path_parts(path: str, roots: tuple[str, ...]) -> Parts:
     """Return the names that a path means below the sandbox.
 
     An absolute path must lie under one of `roots` (the places where the sandbox is seen), name by
@@ -54,7 +54,7 @@ def parts_of(path: str, roots: tuple[str, ...]) -> Parts:
 
     Raises CallError with a line for the assistant.
     """
-    text = _from_url(path) if path[:5].lower() == "file:" else path
+    text = _path_from_url(path) if path[:5].lower() == "file:" else path
     if not text:
         raise CallError("the path is empty.")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
@@ -63,7 +63,7 @@ def parts_of(path: str, roots: tuple[str, ...]) -> Parts:
         raise CallError(f"the path has more than {_LONGEST_PATH:,} bytes.")
     found: list[str] = []
     if text.startswith("/"):
-        names: Iterable[str] = _below(text, roots, path)
+        names: Iterable[str] = _parts_below(text, roots, path)
     elif text == "~" or text.startswith("~/"):
         raise CallError(f"{path} is outside the sandbox.")
     else:
@@ -78,21 +78,21 @@ def parts_of(path: str, roots: tuple[str, ...]) -> Parts:
     return tuple(found)
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return a name in the form in which all file systems tell names apart: NFC, no case."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def _below(text: str, roots: tuple[str, ...], path: str) -> Parts:
-    names = _identity(text)
+def _parts_below(text: str, roots: tuple[str, ...], path: str) -> Parts:
+    names = _canonical_parts(text)
     for root in roots:
-        top = _identity(root)
+        top = _canonical_parts(root)
         if names[: len(top)] == top:
             return names[len(top) :]
     raise CallError(f"{path} is outside the sandbox, whose path is {roots[0]}.")
 
 
-def _identity(path: str) -> Parts:
+def _canonical_parts(path: str) -> Parts:
     """Return the names of an absolute path, macOS's two spellings of one place made one."""
     names = tuple(name for name in path.split("/") if name not in ("", "."))
     if names[:3] == _FIRMLINK:
@@ -102,7 +102,7 @@ def _identity(path: str) -> Parts:
     return names
 
 
-def _from_url(path: str) -> str:
+def _path_from_url(path: str) -> str:
     try:
         url = urlsplit(path)
     except ValueError:
@@ -130,60 +130,64 @@ class Sandbox:
         """Let go of the folder."""
         os.close(self._root)
 
-    def parts(self, path: str) -> Parts:
+    def resolve_path(self, path: str) -> Parts:
         """Return the names that a path means. Raises CallError where it leads outside."""
-        return parts_of(path, self._roots)
+        return path_parts(path, self._roots)
 
-    def shown(self, parts: Parts) -> str:
+    def display_path(self, parts: Parts) -> str:
         """Return the absolute path under which the assistant sees a file."""
         return "/".join((self.mount.rstrip("/"), *parts)) or "/"
 
-    def kind(self, parts: Parts) -> str:
+    def entry_kind(self, parts: Parts) -> str:
         """Return what stands at a path: `file`, `folder`, `other` (links, devices), or nothing."""
         if not parts:
             return "folder"
-        with self._told(parts):
+        with self._translate_errors(parts):
             try:
-                with self._parent(parts) as (folder, name):
-                    return _kind(folder, name)
+                with self._open_parent(parts) as (folder, name):
+                    return _entry_kind(folder, name)
             except (FileNotFoundError, NotADirectoryError):
                 return ""
 
     def read(self, parts: Parts) -> bytes:
         """Return a regular file's bytes. Raises CallError for all else and above LARGEST."""
         if not parts:
-            raise CallError(f"{self.shown(parts)} is a folder.")
-        with self._told(parts), self._parent(parts) as (folder, name):
+            raise CallError(f"{self.display_path(parts)} is a folder.")
+        with self._translate_errors(parts), self._open_parent(parts) as (folder, name):
             handle = os.open(name, _READ, dir_fd=folder)
             try:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
-                    raise CallError(f"{self.shown(parts)} is not a regular file.")
+                    raise CallError(f"{self.display_path(parts)} is not a regular file.")
             except BaseException:
                 os.close(handle)
                 raise
             with os.fdopen(handle, "rb") as file:
                 data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
-            raise CallError(f"{self.shown(parts)} has more than {LARGEST:,} bytes.")
+            raise CallError(f"{self.display_path(parts)} has more than {LARGEST:,} bytes.")
         return data
 
     def write(self, parts: Parts, data: bytes, *, parents: bool = False) -> None:
         """Make or replace a regular file, at once or not at all."""
         if not parts:
             raise CallError("the sandbox itself cannot be changed or removed.")
-        if any(folded(name) in PROTECTED for name in parts):
-            raise CallError(f"{self.shown(parts)} {_NEVER}")
+        if any(fold_name(name) in PROTECTED for name in parts):
+            raise CallError(f"{self.display_path(parts)} {_NEVER}")
         if len(data) > LARGEST:
             raise CallError(f"a file can have at most {LARGEST:,} bytes.")
         for top in (parts[:length] for length in range(1, len(parts)) if parents):
-            with self._told(top), self._parent(top) as (folder, name), suppress(FileExistsError):
+            with (
+                self._translate_errors(top),
+                self._open_parent(top) as (folder, name),
+                suppress(FileExistsError),
+            ):
                 os.mkdir(name, dir_fd=folder)
-        with self._told(parts), self._parent(parts) as (folder, name):
+        with self._translate_errors(parts), self._open_parent(parts) as (folder, name):
             mode = 0o644
             with suppress(FileNotFoundError):
                 old = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if not stat.S_ISREG(old.st_mode):
-                    raise CallError(f"{self.shown(parts)} is not a regular file.")
+                    raise CallError(f"{self.display_path(parts)} is not a regular file.")
                 mode = stat.S_IMODE(old.st_mode) & 0o777
             draft = f".{secrets.token_hex(8)}.draft"
             handle = os.open(draft, _MAKE, mode, dir_fd=folder)
@@ -196,7 +200,7 @@ class Sandbox:
                     os.unlink(draft, dir_fd=folder)
                 raise
 
-    def protected(self) -> dict[Parts, int]:
+    def protected_entries(self) -> dict[Parts, int]:
         """Return where protected files and folders stand, and their inodes; none inside others.
 
         A file with another name outside of the folder (a hard link) is one of them.
@@ -204,7 +208,7 @@ class Sandbox:
         found: dict[Parts, int] = {}
         linked: dict[int, tuple[int, list[Parts]]] = {}
         for top, folders, files, handle in os.fwalk(".", dir_fd=self._root):
-            for name in [name for name in (*folders, *files) if folded(name) in PROTECTED]:
+            for name in [name for name in (*folders, *files) if fold_name(name) in PROTECTED]:
                 entry = os.stat(name, dir_fd=handle, follow_symlinks=False)
                 found[(*Path(top).parts, name)] = entry.st_ino
             for name in files:
@@ -212,7 +216,7 @@ class Sandbox:
                 if entry.st_nlink > 1 and stat.S_ISREG(entry.st_mode):
                     names = linked.setdefault(entry.st_ino, (entry.st_nlink, []))[1]
                     names.append((*Path(top).parts, name))
-            folders[:] = [name for name in folders if folded(name) not in PROTECTED]
+            folders[:] = [name for name in folders if fold_name(name) not in PROTECTED]
         for inode, (count, names) in linked.items():
             if count > len(names):
                 found |= dict.fromkeys(names, inode)
@@ -226,23 +230,23 @@ class Sandbox:
     def set_aside(self, known: Mapping[Parts, int]) -> list[str]:
         """Rename protected files that are not among the known ones; return a line for each."""
         told = []
-        for parts, inode in self.protected().items():
+        for parts, inode in self.protected_entries().items():
             if inode in known.values():
                 continue
-            with self._told(parts), self._parent(parts) as (folder, name):
+            with self._translate_errors(parts), self._open_parent(parts) as (folder, name):
                 # Bash may have taken the right to change the folder.
                 os.fchmod(folder, stat.S_IMODE(os.fstat(folder).st_mode) | 0o700)
                 aside = f"{name}.refused-{secrets.token_hex(4)}"
                 os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-            told.append(f"{self.shown(parts)} {_NEVER} It was renamed to {aside}.\n")
+            told.append(f"{self.display_path(parts)} {_NEVER} It was renamed to {aside}.\n")
         return told
 
     @contextmanager
-    def _folder(self, parts: Parts) -> Iterator[int]:
+    def _open_folder(self, parts: Parts) -> Iterator[int]:
         handle = os.dup(self._root)
         try:
             for name in parts:
-                below = os.open(_spelled(handle, name), _FOLDER, dir_fd=handle)
+                below = os.open(_stored_spelling(handle, name), _FOLDER, dir_fd=handle)
                 os.close(handle)
                 handle = below
             yield handle
@@ -250,12 +254,12 @@ class Sandbox:
             os.close(handle)
 
     @contextmanager
-    def _parent(self, parts: Parts) -> Iterator[tuple[int, str]]:
-        with self._folder(parts[:-1]) as folder:
-            yield folder, _spelled(folder, parts[-1])
+    def _open_parent(self, parts: Parts) -> Iterator[tuple[int, str]]:
+        with self._open_folder(parts[:-1]) as folder:
+            yield folder, _stored_spelling(folder, parts[-1])
 
     @contextmanager
-    def _told(self, parts: Parts) -> Iterator[None]:
+    def _translate_errors(self, parts: Parts) -> Iterator[None]:
         """Turn the system's refusals into a line for the assistant."""
         try:
             yield
@@ -267,33 +271,35 @@ class Sandbox:
                 reason = "a link on the way is not followed"
             else:
                 reason = error.strerror or "cannot be used"
-            raise CallError(f"{self.shown(parts)}: {reason}.") from None
+            raise CallError(f"{self.display_path(parts)}: {reason}.") from None
 
     def _has_link(self, parts: Parts) -> bool:
         for length in range(1, len(parts) + 1):
-            with suppress(OSError), self._parent(parts[:length]) as (folder, name):
+            with suppress(OSError), self._open_parent(parts[:length]) as (folder, name):
                 found = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if stat.S_ISLNK(found.st_mode):
                     return True
         return False
 
 
-def _kind(folder: int, name: str) -> str:
+def _entry_kind(folder: int, name: str) -> str:
     mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
 
 
-def _spelled(folder: int, name: str) -> str:
+def _stored_spelling(folder: int, name: str) -> str:
     """Return the name as the folder spells it: composed and decomposed letters are one."""
     if name.isascii():
         return name
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
-        same = [other for other in os.listdir(folder) if _composed(other) == _composed(name)]
+        same = [
+            other for other in os.listdir(folder) if _normalize_name(other) == _normalize_name(name)
+        ]
         return min(same, default=name)
     return name
 
 
-def _composed(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return unicodedata.normalize("NFC", name)

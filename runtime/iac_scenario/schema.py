@@ -14,7 +14,7 @@ ROOT: Final = "scenario"
 """The table that a file as a whole is."""
 
 
-class Field(NamedTuple):
+class FieldFormat(NamedTuple):
     """A field: its types, what it means, what holds without it, whether it does anything."""
 
     types: tuple[str, ...]
@@ -24,31 +24,31 @@ class Field(NamedTuple):
     honoured: bool = True
 
 
-class Table(NamedTuple):
+class TableFormat(NamedTuple):
     """A table of fields, and a sentence about it; of the fields in `one_of` it has exactly one."""
 
     doc: str
-    fields: Mapping[str, Field]
+    fields: Mapping[str, FieldFormat]
     one_of: tuple[str, ...] = ()
 
 
-def _read_tables() -> Iterator[tuple[str, Table]]:
+def _read_tables() -> Iterator[tuple[str, TableFormat]]:
     modes = {
         "MODES": "|".join(MODES),
         "PERMISSION_MODES": "|".join((*PERMISSION_MODES, "delegate")),
     }
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     for name, table in tomllib.loads(text).items():
-        fields: dict[str, Field] = {}
+        fields: dict[str, FieldFormat] = {}
         for key, row in table["fields"].items():
             kind = row.pop("type")
             known = modes.get(kind.removeprefix("one of "))
             types = (f"one of {known}",) if known else tuple(kind.split(" or "))
-            fields[key] = Field(types, **row)
-        yield name, Table(table["doc"], fields, tuple(table.get("one_of", ())))
+            fields[key] = FieldFormat(types, **row)
+        yield name, TableFormat(table["doc"], fields, tuple(table.get("one_of", ())))
 
 
-TABLES: Final[Mapping[str, Table]] = dict(_read_tables())
+TABLES: Final[Mapping[str, TableFormat]] = dict(_read_tables())
 
 ELSEWHERE: Final[Mapping[str, str]] = {
     "on": "pattern",

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_scenario.errors import PlayError
-from iac_scenario.events import Answered, Called, Event, ReplyFailed, Said
+from iac_scenario.events import CallEvent, Event, FailureEvent, ResultEvent, TextEvent
 from iac_scenario.model import PermissionMode, SessionIdentity
-from iac_scenario.results import CallResult, failed, textual
+from iac_scenario.results import CallResult, error_result, text_result
 
 _PLAN_WORDS: Final = (
     "amber brisk calm deft eager fair glad keen".split(),
@@ -51,7 +51,7 @@ class ScenarioSession:
         place = re.sub(r"[^A-Za-z0-9]", "-", working_directory)
         self.transcript = folder / "projects" / place / f"{self.id}.jsonl" if folder else None
 
-    def begin(self, *, resumed: bool) -> tuple[list[str], dict[str, Any]]:
+    def begin_run(self, *, resumed: bool) -> tuple[list[str], dict[str, Any]]:
         """Return the prompts so far and what was captured. Raises PlayError for no session."""
         prompts: list[str] = []
         kept: dict[str, Any] = {}
@@ -67,65 +67,66 @@ class ScenarioSession:
                     prompts.append(content)
         elif self.transcript is not None:
             self.transcript.unlink(missing_ok=True)
-            self.write("todos", f"{self.id}-agent-{self.id}.json", "[]")
+            self.write_file("todos", f"{self.id}-agent-{self.id}.json", "[]")
         return prompts, kept
 
-    def write(self, kind: str, name: str, text: str) -> None:
+    def write_file(self, kind: str, name: str, text: str) -> None:
         """Write one file of the session, where it is kept at all."""
         if self.folder is not None:
             path = self.folder / kind / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
 
-    def prompted(self, prompt: str) -> None:
+    def record_prompt(self, prompt: str) -> None:
         """Record what the user says."""
-        self._record("user", message={"role": "user", "content": prompt})
+        self._record_line("user", message={"role": "user", "content": prompt})
 
-    def captured(self, kept: Mapping[str, Any]) -> None:
+    def record_captured(self, kept: Mapping[str, Any]) -> None:
         """Record values that later calls may use."""
         if kept:
-            self._record("captured", captured=dict(kept))
+            self._record_line("captured", captured=dict(kept))
 
-    def take(self, event: Event) -> None:
+    def record_event(self, event: Event) -> None:
         """Record what the assistant does."""
         if self.transcript is None:
             return
         match event:
-            case Said() if event.text:
-                self._assistant({"type": "text", "text": event.text})
-            case Called():
+            case TextEvent() if event.text:
+                self._record_assistant({"type": "text", "text": event.text})
+            case CallEvent():
                 call = {"id": event.id, "name": event.tool, "input": event.input}
-                self._assistant({"type": "tool_use", **call})
-            case Answered() if event.outcome.executed:
+                self._record_assistant({"type": "tool_use", **call})
+            case ResultEvent() if event.outcome.executed:
                 result: dict[str, Any] = {"tool_use_id": event.id, "type": "tool_result"}
                 if event.outcome.is_error:
                     result["is_error"] = True
                 content = [{**result, "content": list(event.outcome.content)}]
                 value = event.outcome.value
-                self._record(
+                self._record_line(
                     "user", message={"role": "user", "content": content}, toolUseResult=value
                 )
-            case ReplyFailed() if event.failure.kind not in ("malformed_json", "tool_error"):
-                block = {"type": "text", "text": f"API Error: {event.told.message}"}
+            case FailureEvent() if event.failure.kind not in ("malformed_json", "tool_error"):
+                block = {"type": "text", "text": f"API Error: {event.error.message}"}
                 partial = event.failure.kind == "partial_response"
-                self._assistant(block, error="" if partial else event.told.word)
+                self._record_assistant(block, error="" if partial else event.error.word)
 
-    def _assistant(self, block: dict[str, Any], error: str | None = None) -> None:
+    def _record_assistant(self, block: dict[str, Any], error: str | None = None) -> None:
         usage = {"input_tokens": 0, "output_tokens": 0}
         message = {
             "model": self._identity.model if error is None else "<synthetic>",
-            "id": f"msg_{self._uuid('message').hex[:24]}", "type": "message", "role": "assistant",
+            "id": f"msg_{self._make_uuid('message').hex[:24]}",
+            "type": "message", "role": "assistant",
             "content": [block], "stop_reason": None if error is None else "stop_sequence",
             "stop_sequence": None, "usage": usage,
         }  # fmt: skip
         more = {} if error is None else {"error": error, "isApiErrorMessage": True}
-        self._record("assistant", message=message, **more)
+        self._record_line("assistant", message=message, **more)
 
-    def _record(self, kind: str, **facts: Any) -> None:
+    def _record_line(self, kind: str, **facts: Any) -> None:
         if self.transcript is None:
             return
         self._count += 1
-        key = str(self._uuid("line"))
+        key = str(self._make_uuid("line"))
         line = {
             "parentUuid": self._parent, "isSidechain": False, "userType": "external",
             "cwd": self.working_directory, "sessionId": self.id, "version": "scripted",
@@ -137,7 +138,7 @@ class ScenarioSession:
         with self.transcript.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
 
-    def _uuid(self, kind: str) -> uuid.UUID:
+    def _make_uuid(self, kind: str) -> uuid.UUID:
         return uuid.uuid5(uuid.UUID(self.id), f"{kind}\n{self._identity.seed}\n{self._count}")
 
     def write_todos(self, given: Mapping[str, Any]) -> CallResult:
@@ -147,12 +148,12 @@ class ScenarioSession:
             {**todo, "activeForm": todo.get("activeForm", todo["content"])}
             for todo in given["todos"]
         ]
-        self.write("todos", f"{self.id}-agent-{self.id}.json", _json(self.todos))
-        return _told(
+        self.write_file("todos", f"{self.id}-agent-{self.id}.json", _json_text(self.todos))
+        return _structured_result(
             "Todos have been modified successfully.", {"oldTodos": old, "newTodos": self.todos}
         )
 
-    def ask(self, given: Mapping[str, Any]) -> CallResult:
+    def answer_questions(self, given: Mapping[str, Any]) -> CallResult:
         """Answer questions: as the call says, else the scenario, else the first option."""
         answers = {}
         for asked in given["questions"]:
@@ -160,7 +161,7 @@ class ScenarioSession:
             known = {**self.answers, **given.get("answers", {})}
             answers[text] = known.get(text, options[0]["label"] if options else "")
         said = ", ".join(f'"{question}"="{answer}"' for question, answer in answers.items())
-        return _told(
+        return _structured_result(
             f"User has answered your questions: {said}. You can now continue with the user's"
             " answers in mind.",
             {"questions": given["questions"], "answers": answers},
@@ -169,7 +170,7 @@ class ScenarioSession:
     def enter_plan(self, _given: Mapping[str, Any]) -> CallResult:
         """Begin to plan: nothing is changed until the plan is approved."""
         self._before, self.mode = self.mode if self.mode != "plan" else self._before, "plan"
-        return textual(
+        return text_result(
             "Entered plan mode. Explore; then leave plan mode with ExitPlanMode and your plan."
         )
 
@@ -178,28 +179,28 @@ class ScenarioSession:
         if self.mode == "plan":
             self.mode = self._before
         plan = next((given[key] for key in ("plan", "plan_content", "content") if key in given), "")
-        number = self._uuid("plan").int
+        number = self._make_uuid("plan").int
         name = "-".join(words[number >> 3 * at & 7] for at, words in enumerate(_PLAN_WORDS))
-        self.write("plans", f"{name}.md", plan)
+        self.write_file("plans", f"{name}.md", plan)
         said = "User has approved your plan. You can now start coding."
-        return _told(said, {"plan": plan, "filePath": f"plans/{name}.md"})
+        return _structured_result(said, {"plan": plan, "filePath": f"plans/{name}.md"})
 
-    def declined(self, tool: str) -> CallResult:
+    def declined_result(self, tool: str) -> CallResult:
         """Return what the assistant is told where the user says no to one of these tools."""
-        return failed(
+        return error_result(
             "User declined to answer questions" if tool == "AskUserQuestion" else _REFUSED
         )
 
 
 DIALOGS: Final[Mapping[str, Callable[[ScenarioSession, Mapping[str, Any]], CallResult]]] = {
     "TodoWrite": ScenarioSession.write_todos,
-    "AskUserQuestion": ScenarioSession.ask,
+    "AskUserQuestion": ScenarioSession.answer_questions,
     "EnterPlanMode": ScenarioSession.enter_plan,
     "ExitPlanMode": ScenarioSession.exit_plan,
 }
 
 
-def latest(folder: Path) -> str:
+def latest_session(folder: Path) -> str:
     """Return the id of the session that was written last. Raises PlayError for none."""
     found: Sequence[Path] = [*(folder / "projects").glob("*/*.jsonl")]
     if not found:
@@ -207,9 +208,9 @@ def latest(folder: Path) -> str:
     return max(found, key=lambda path: path.stat().st_mtime_ns).stem
 
 
-def _told(text: str, value: dict[str, Any]) -> CallResult:
+def _structured_result(text: str, value: dict[str, Any]) -> CallResult:
     return CallResult(({"type": "text", "text": text},), structured=value)
 
 
-def _json(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)

@@ -11,35 +11,43 @@ import anyio
 from iac_scenario.bash import BashSession
 from iac_scenario.conversation import NextReply, call_id
 from iac_scenario.events import (
-    Answered,
-    Called,
-    Ended,
+    CallEvent,
+    EndEvent,
     Event,
-    Noted,
-    ReplyFailed,
-    Said,
+    FailureEvent,
+    NoteEvent,
+    ResultEvent,
+    TextEvent,
     Violation,
-    as_result,
-    told,
+    describe_failure,
+    failure_text,
 )
-from iac_scenario.executors import Disabled, Mock, ToolExecutor
-from iac_scenario.hooks import Hooks
-from iac_scenario.mcp_config import replaced
+from iac_scenario.executors import DisabledExecutor, MockExecutor, ToolExecutor
+from iac_scenario.hooks import SessionHooks
+from iac_scenario.mcp_config import replace_variables
 from iac_scenario.model import ScenarioScript, ScriptedReply, StdioServer, ToolCall, ToolSetting
-from iac_scenario.modes import followed
-from iac_scenario.permissions import PermissionRequest, decide
-from iac_scenario.results import CallResult, captured, failed, given, lost, misses, placed
+from iac_scenario.modes import reply_chain
+from iac_scenario.permissions import PermissionRequest, decide_permission
+from iac_scenario.results import (
+    CallResult,
+    captured_values,
+    error_result,
+    missed_expectations,
+    missing_captures,
+    resolve_expectations,
+    scripted_result,
+)
 from iac_scenario.sandbox import Parts, Sandbox
 from iac_scenario.session import DIALOGS, ScenarioSession
-from iac_scenario.verdict import Verdict
+from iac_scenario.verdict import RunChecks
 
 if TYPE_CHECKING:
-    from iac_scenario.mcp_servers import RealMcp
+    from iac_scenario.mcp_servers import McpExecutor
 
 _NO_SETTING: Final = ToolSetting()
 
 
-class Clock:
+class SessionClock:
     """The session's time: it moves by scripted delays only."""
 
     def __init__(self, start: str) -> None:
@@ -55,98 +63,113 @@ class Clock:
 
 
 @dataclass(slots=True)
-class Stage:
+class RunState:
     """All that a run needs while it goes on."""
 
     scenario: ScenarioScript
-    clock: Clock
+    clock: SessionClock
     timeouts: Mapping[str, int]
     places: dict[str, Any]
     executor_of: Callable[[ToolCall], ToolExecutor]
     sandbox: Sandbox
     bash: BashSession
-    real: "RealMcp | None"
-    verdict: Verdict
+    real: "McpExecutor | None"
+    verdict: RunChecks
     session: ScenarioSession
-    hooks: Hooks
+    hooks: SessionHooks
 
-    def began(self) -> Iterator[Violation]:
+    def startup_violations(self) -> Iterator[Violation]:
         """Yield what is wrong before the first prompt."""
-        for name, why in (self.real.unstarted() if self.real is not None else {}).items():
+        for name, why in (self.real.failed_servers() if self.real is not None else {}).items():
             server = self.scenario.servers.get(name) or StdioServer("")
-            yield from self.verdict.unstarted(server.line, why, server)
+            yield from self.verdict.unstarted_server(server.line, why, server)
 
-    async def answer(self, step: NextReply, prompt: str, number: int) -> AsyncIterator[Event]:
+    async def answer_prompt(
+        self, step: NextReply, prompt: str, number: int
+    ) -> AsyncIterator[Event]:
         """Yield what one prompt leads to."""
         start = self.clock.passed_ms
         delay = step.reply.delay_ms
         await self.clock.pause(self.timeouts["response_delay_ms"] if delay is None else delay)
         if step.failure is not None:
             await self.clock.pause(step.failure.facts.get("after_ms", 0))
-            yield ReplyFailed(step.failure, told(step.failure))
+            yield FailureEvent(step.failure, describe_failure(step.failure))
         else:
             position, real = 0, list[ToolCall]()
-            for reply in followed(step.reply):
-                async for event in self._said(reply, number, position):
+            for reply in reply_chain(step.reply):
+                async for event in self._play_reply(reply, number, position):
                     yield event
-                real += [call for call in reply.calls if not self._scripted(call)]
+                real += [call for call in reply.calls if not self._is_scripted(call)]
                 position += len(reply.calls)
-            for violation in self.verdict.unchecked(step.line, real, step.reply):
+            for violation in self.verdict.unchecked_calls(step.line, real, step.reply):
                 yield violation
-        yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
+        yield EndEvent(prompt, self.clock.passed_ms - start, step.reply.usage)
 
-    async def _said(self, reply: ScriptedReply, number: int, first: int) -> AsyncIterator[Event]:
+    async def _play_reply(
+        self, reply: ScriptedReply, number: int, first: int
+    ) -> AsyncIterator[Event]:
         """Yield a reply, its calls and their results; what they capture is known from then on."""
-        yield Said(replaced(reply.text, self.places))
+        yield TextEvent(replace_variables(reply.text, self.places))
         identity = self.scenario.identity
         calls = [
-            (call_id(identity, number, first + at), replaced(call.input, self.places), call)
+            (
+                call_id(identity, number, first + at),
+                replace_variables(call.input, self.places),
+                call,
+            )
             for at, call in enumerate(reply.calls)
         ]
         for key, arguments, call in calls:
-            yield Called(key, call.tool, arguments)
+            yield CallEvent(key, call.tool, arguments)
         for key, arguments, written in calls:
-            checks = placed(written.expect, self.places)
+            checks = resolve_expectations(written.expect, self.places)
             call = written
             if arguments is not written.input or checks != written.expect:
                 call = replace(written, input=arguments, expect=checks)
             begun = anyio.current_time()
-            outcome = await self._carried_out(call)
+            outcome = await self._run_with_hooks(call)
             outcome = replace(outcome, took_ms=(anyio.current_time() - begun) * 1000)
-            kept = captured(call.capture, outcome)
+            kept = captured_values(call.capture, outcome)
             self.places.update(kept)
-            self.session.captured(kept)
-            missed = (*misses(call.expect, outcome), *lost(call, kept, outcome))
-            yield Answered(key, call.tool, outcome, missed, len(call.expect) + len(call.capture))
+            self.session.record_captured(kept)
+            missed = (
+                *missed_expectations(call.expect, outcome),
+                *missing_captures(call, kept, outcome),
+            )
+            yield ResultEvent(key, call.tool, outcome, missed, len(call.expect) + len(call.capture))
             if outcome.note:
-                yield Noted(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
-            for event in self.verdict.answered(written, outcome, scripted=self._scripted(call)):
+                yield NoteEvent(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
+            for event in self.verdict.check_result(
+                written, outcome, scripted=self._is_scripted(call)
+            ):
                 yield event
 
-    def _scripted(self, call: ToolCall) -> bool:
+    def _is_scripted(self, call: ToolCall) -> bool:
         """Whether the file itself says what the call answers."""
         setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
         executor = self.executor_of(call)
-        if isinstance(executor, Disabled) or call.failure is not None:
+        if isinstance(executor, DisabledExecutor) or call.failure is not None:
             return True
         if setting.error is not None or setting.result is not None:
             return True
-        return isinstance(executor, Mock) and (call.error is not None or call.result is not None)
+        return isinstance(executor, MockExecutor) and (
+            call.error is not None or call.result is not None
+        )
 
-    async def _carried_out(self, call: ToolCall) -> CallResult:
+    async def _run_with_hooks(self, call: ToolCall) -> CallResult:
         executor = self.executor_of(call)
-        if isinstance(executor, Disabled):
+        if isinstance(executor, DisabledExecutor):
             return await executor.run(call)
         facts = {"tool_name": call.tool, "tool_input": call.input}
         before = await self.hooks.run("PreToolUse", call.tool, **facts)
         if before.input is not None:
             call = replace(call, input=before.input)
         if before.decision == "block" or before.stops:
-            outcome = failed(before.reason)
-        elif (refusal := await self._refusal(call, executor, before.decision)) is not None:
+            outcome = error_result(before.reason)
+        elif (refusal := await self._refusal_result(call, executor, before.decision)) is not None:
             outcome = replace(refusal, denied=True)
         else:
-            outcome = await self._done(call, executor)
+            outcome = await self._run_call(call, executor)
             if not self.hooks.given:
                 return outcome
             facts |= {"tool_input": call.input, "tool_response": outcome.value}
@@ -155,18 +178,18 @@ class Stage:
             before = replace(before, notes=(*before.notes, *after.notes, *said))
         return replace(outcome, note="; ".join(filter(None, (outcome.note, *before.notes))))
 
-    async def _done(self, call: ToolCall, executor: ToolExecutor) -> CallResult:
+    async def _run_call(self, call: ToolCall, executor: ToolExecutor) -> CallResult:
         setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
         if call.failure is not None:
             await self.clock.pause(call.failure.facts.get("after_ms", 0))
-            return failed(as_result(call.failure))
+            return error_result(failure_text(call.failure))
         if setting.error is not None:
-            return failed(setting.error)
+            return error_result(setting.error)
         if setting.result is not None:
-            return given(setting.result)
+            return scripted_result(setting.result)
         return await executor.run(call)
 
-    async def _refusal(
+    async def _refusal_result(
         self, call: ToolCall, executor: ToolExecutor, hooked: str
     ) -> CallResult | None:
         """Return what stands in a call's way; `hooked` is what the hooks before it said."""
@@ -175,16 +198,16 @@ class Stage:
             permissions = replace(permissions, mode=self.session.mode)
         setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
         request = PermissionRequest(
-            tool=call.tool if self.real is None else self.real.qualified(call.tool),
+            tool=call.tool if self.real is None else self.real.qualify_name(call.tool),
             input=call.input if isinstance(call.input, dict) else {},
-            reads=executor.reads(call),
-            place=self._place_of(call),
+            reads=executor.is_read_only(call),
+            place=self._path_resolver(call),
         )
         approves = setting.auto_approve or hooked == "allow"
-        asked = decide(request, permissions, auto_approve=approves)
+        asked = decide_permission(request, permissions, auto_approve=approves)
         if asked.verdict == "deny":
             said = f"Permission to use {call.tool} has been denied: {asked.reason}."
-            return failed(said)
+            return error_result(said)
         declines = call.approve is False and call.tool == "AskUserQuestion"
         if asked.verdict == "allow" and hooked != "ask" and not declines:
             return None
@@ -194,11 +217,13 @@ class Stage:
         if permissions.answer == "allow" if call.approve is None else call.approve:
             return None
         if call.tool in DIALOGS:
-            return self.session.declined(call.tool)
-        return failed(f"Permission to use {call.tool} was requested and not given: {asked.reason}.")
+            return self.session.declined_result(call.tool)
+        return error_result(
+            f"Permission to use {call.tool} was requested and not given: {asked.reason}."
+        )
 
-    def _place_of(self, call: ToolCall) -> Callable[[str], Parts]:
+    def _path_resolver(self, call: ToolCall) -> Callable[[str], Parts]:
         """Return how a call's paths are understood: those of Bash begin where Bash is."""
         if call.tool != "Bash":
-            return self.sandbox.parts
-        return lambda path: self.sandbox.parts(os.path.join(self.bash.folder, path))  # noqa: PTH118
+            return self.sandbox.resolve_path
+        return lambda path: self.sandbox.resolve_path(os.path.join(self.bash.folder, path))  # noqa: PTH118

@@ -13,7 +13,9 @@ TIMEOUTS: Final = {
 """Times in milliseconds, as `schema.toml` has them."""
 
 
-def resolve(flags: Mapping[str, int | None], scenario: Mapping[str, int]) -> dict[str, int]:
+def resolve_timeouts(
+    flags: Mapping[str, int | None], scenario: Mapping[str, int]
+) -> dict[str, int]:
     """Return every timeout in milliseconds: flag, else scenario, else environment, else default.
 
     The variable is IAC_SCENARIO_ and the name in capitals. Raises PlayError for one that is no

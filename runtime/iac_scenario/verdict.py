@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from iac_scenario.arguments import BUILT_IN, misfit, validator_of
-from iac_scenario.conversation import Conversation, matcher
-from iac_scenario.errors import Problem
-from iac_scenario.events import Answered, Event, ReplyFailed, Violation
+from iac_scenario.arguments import BUILT_IN, schema_validator, schema_violation
+from iac_scenario.conversation import Conversation, compile_pattern
+from iac_scenario.errors import ScenarioProblem
+from iac_scenario.events import Event, FailureEvent, ResultEvent, Violation
 from iac_scenario.model import (
     ResponseRule,
     ScenarioScript,
@@ -20,8 +20,8 @@ from iac_scenario.model import (
     ToolCall,
     Turn,
 )
-from iac_scenario.modes import calls_of, followed, mode_of, replies_of
-from iac_scenario.results import CallResult, shown
+from iac_scenario.modes import call_mode, reply_chain, scenario_calls, scenario_replies
+from iac_scenario.results import CallResult, shorten_value
 
 LOOSE: Final[Mapping[str, str]] = {
     "unmatched": "a prompt that no rule matches",
@@ -35,121 +35,131 @@ LOOSE: Final[Mapping[str, str]] = {
 _EXPECTS_ERRORS: Final = frozenset(("is_error", "error"))
 
 
-class Verdict:
+class RunChecks:
     """Judges one run as it goes on."""
 
     def __init__(self, scenario: ScenarioScript) -> None:
         self._scenario = scenario
         self._made: set[int] = set()
 
-    def _unless(self, kind: str, line: int, text: str, *parts: Any) -> Iterator[Violation]:
+    def _unless_allowed(self, kind: str, line: int, text: str, *parts: Any) -> Iterator[Violation]:
         if not any(kind in part.allowed for part in (self._scenario, *parts)):
             yield Violation(kind, self._scenario.path.name, line, text)
 
-    def unmatched(self, prompt: str, number: int) -> Iterator[Violation]:
+    def unmatched_prompt(self, prompt: str, number: int) -> Iterator[Violation]:
         """Judge a prompt, the first being 1, that no rule matches."""
         own = self._scenario.prompts[number - 1 : number] == (prompt,)
         line = self._scenario.prompt_lines[number - 1] if own else 0
-        yield from self._unless("unmatched", line, f"no rule matches the prompt {shown(prompt)!r}")
+        yield from self._unless_allowed(
+            "unmatched", line, f"no rule matches the prompt {shorten_value(prompt)!r}"
+        )
 
-    def answered(
+    def check_result(
         self, call: ToolCall, outcome: CallResult, *, scripted: bool
     ) -> Iterator[Violation]:
         """Judge the answer of a call; `call` is the scenario's own."""
         self._made.add(id(call))
         expected = scripted or any(check.kind in _EXPECTS_ERRORS for check in call.expect)
         if outcome.is_error and not expected:
-            said = f"{call.tool} failed, and no expectation allows that: {shown(outcome.text)}"
-            yield from self._unless("error", call.line, said, call)
+            said = (
+                f"{call.tool} failed, and no expectation allows that: {shorten_value(outcome.text)}"
+            )
+            yield from self._unless_allowed("error", call.line, said, call)
 
-    def unchecked(self, line: int, calls: Iterable[ToolCall], *parts: Any) -> Iterator[Violation]:
+    def unchecked_calls(
+        self, line: int, calls: Iterable[ToolCall], *parts: Any
+    ) -> Iterator[Violation]:
         """Judge the real calls of one reply together."""
         real = list(calls)
         if real and not any(call.expect or call.capture for call in real):
             said = f"{real[0].tool} was called, but the step has no expectation"
-            yield from self._unless("unchecked", real[0].line or line, said, *parts)
+            yield from self._unless_allowed("unchecked", real[0].line or line, said, *parts)
 
-    def unstarted(self, line: int, why: str, server: Any) -> Iterator[Violation]:
+    def unstarted_server(self, line: int, why: str, server: Any) -> Iterator[Violation]:
         """Judge a server that cannot be used from the beginning."""
-        yield from self._unless("unstarted", line, why, server)
+        yield from self._unless_allowed("unstarted", line, why, server)
 
-    def ended(self, conversation: Conversation) -> Iterator[Violation]:
+    def remaining_violations(self, conversation: Conversation) -> Iterator[Violation]:
         """Judge what is left when the last prompt was answered."""
-        left = [*conversation.unreached()]
+        left = [*conversation.unreached_rules()]
         for part in left:
-            yield from self.unreached(part)
-        idle = {id(reply) for part in left for reply in _replies(part)}
-        for reply in replies_of(self._scenario):
+            yield from self.unreached_part(part)
+        idle = {id(reply) for part in left for reply in _part_replies(part)}
+        for reply in scenario_replies(self._scenario):
             for call in reply.calls if id(reply) not in idle else ():
                 if call.expect and id(call) not in self._made:
                     said = f"the expectations of {call.tool} were never judged"
-                    yield from self._unless("unjudged", call.expect[0].line, said)
+                    yield from self._unless_allowed("unjudged", call.expect[0].line, said)
         for rule in self._scenario.rules:
             parts: tuple[ResponseRule | Turn, ...] = (rule, *rule.turns)
             for each in parts:
                 if not each.speaks:
                     said = "has neither a response nor a failure"
-                    yield from self._unless("unchecked", each.line, said, each)
+                    yield from self._unless_allowed("unchecked", each.line, said, each)
 
-    def unreached(self, part: ResponseRule | Turn) -> Iterator[Violation]:
+    def unreached_part(self, part: ResponseRule | Turn) -> Iterator[Violation]:
         """Judge a rule or turn that no prompt has reached."""
         kind = "rule" if isinstance(part, ResponseRule) else "turn"
-        yield from self._unless("unreached", part.line, f"no prompt reached this {kind}", part)
+        yield from self._unless_allowed(
+            "unreached", part.line, f"no prompt reached this {kind}", part
+        )
 
 
-def _replies(part: ResponseRule | Turn) -> Iterator[ScriptedReply]:
+def _part_replies(part: ResponseRule | Turn) -> Iterator[ScriptedReply]:
     for answered in (part, *(part.turns if isinstance(part, ResponseRule) else ())):
-        yield from followed(answered.reply)
+        yield from reply_chain(answered.reply)
 
 
-def status_of(events: Iterable[Event]) -> int:
+def exit_status(events: Iterable[Event]) -> int:
     """Return the exit status of a run: 1 failed or an error result, 2 a partial one, else 0."""
     partial = 0
     for event in events:
-        if isinstance(event, Violation) or (isinstance(event, Answered) and event.misses):
+        if isinstance(event, Violation) or (isinstance(event, ResultEvent) and event.misses):
             return 1
-        if isinstance(event, ReplyFailed) and event.failure.kind != "malformed_json":
+        if isinstance(event, FailureEvent) and event.failure.kind != "malformed_json":
             if event.failure.kind != "partial_response":
                 return 1
             partial = 2
     return partial
 
 
-def findings(scenario: ScenarioScript) -> Iterator[Problem]:
+def static_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
     """Yield what will fail the run, or hardly be meant, as far as the file alone says it."""
     file = scenario.path.name
-    yield from _of_prompts(scenario) if scenario.prompts else _covered(scenario)
-    for call in calls_of(scenario):
-        mode = mode_of(call, scenario, None)
+    yield from _prompt_problems(scenario) if scenario.prompts else _shadowed_rules(scenario)
+    for call in scenario_calls(scenario):
+        mode = call_mode(call, scenario, None)
         if mode == "disabled" and call.expect:
             said = "has expectations, but the mode disabled runs no call."
-            yield Problem(file, call.line, call.tool, said)
+            yield ScenarioProblem(file, call.line, call.tool, said)
         if mode == "mock" and call.result is None and call.error is None and call.failure is None:
             setting = scenario.execution.tools.get(call.tool)
             if setting is None or (setting.result is None and setting.error is None):
-                yield Problem(file, call.line, call.tool, "has no result for the mode mock.")
+                yield ScenarioProblem(
+                    file, call.line, call.tool, "has no result for the mode mock."
+                )
         if mode == "simulated" and call.tool not in BUILT_IN:
             said = f"is not simulated. Simulated: {', '.join(BUILT_IN)}."
-            yield Problem(file, call.line, call.tool, said)
+            yield ScenarioProblem(file, call.line, call.tool, said)
         meant = any(check.kind in _EXPECTS_ERRORS for check in call.expect)
         schema = BUILT_IN.get(call.tool) if mode == "simulated" and not meant else None
-        if schema and (said := misfit(validator_of(json.dumps(schema)), call.input)):
-            yield Problem(file, call.line, call.tool, f"{said}.")
+        if schema and (said := schema_violation(schema_validator(json.dumps(schema)), call.input)):
+            yield ScenarioProblem(file, call.line, call.tool, f"{said}.")
 
 
-def _of_prompts(scenario: ScenarioScript) -> Iterator[Problem]:
+def _prompt_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
     """Hold the scenario's own prompts against its rules, which needs no call."""
-    verdict, conversation = Verdict(scenario), Conversation(scenario)
+    verdict, conversation = RunChecks(scenario), Conversation(scenario)
     found: list[Violation] = []
     for number, prompt in enumerate(scenario.prompts, 1):
-        if not conversation.step(prompt).matched:
-            found += verdict.unmatched(prompt, number)
-    for part in conversation.unreached():
-        found += verdict.unreached(part)
-    yield from (Problem(each.file, each.line, "", f"{each.text}.") for each in found)
+        if not conversation.next_reply(prompt).matched:
+            found += verdict.unmatched_prompt(prompt, number)
+    for part in conversation.unreached_rules():
+        found += verdict.unreached_part(part)
+    yield from (ScenarioProblem(each.file, each.line, "", f"{each.text}.") for each in found)
 
 
-def _covered(scenario: ScenarioScript) -> Iterator[Problem]:
+def _shadowed_rules(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
     """Yield rules that an earlier one leaves nothing to, whatever the prompts are."""
     before: list[ResponseRule] = []
     for rule in scenario.rules:
@@ -161,10 +171,10 @@ def _covered(scenario: ScenarioScript) -> Iterator[Problem]:
             if (
                 other.pattern.kind == "any"
                 or other.pattern == pattern
-                or (known and matcher(other.pattern)(pattern.text))
+                or (known and compile_pattern(other.pattern)(pattern.text))
             ):
                 said = f"is never reached: the rule of line {other.line} takes every such prompt."
-                yield Problem(scenario.path.name, rule.line, "responses", said)
+                yield ScenarioProblem(scenario.path.name, rule.line, "responses", said)
                 break
         if rule.max_matches is None:
             before.append(rule)

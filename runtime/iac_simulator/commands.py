@@ -14,8 +14,8 @@ from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import parse_type
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.typed_values import encoded, properties_of
-from iac_simulator.values import UNDEFINED, AppReference, record_in
+from iac_simulator.typed_values import encode_properties, encode_value
+from iac_simulator.values import UNDEFINED, AppReference, record_fields
 
 
 class AppCommand(NamedTuple):
@@ -28,7 +28,7 @@ class AppCommand(NamedTuple):
     result: str = ""
 
 
-class Arguments(NamedTuple):
+class CommandArguments(NamedTuple):
     """A call taken apart; `direct` is None for none, `refused` where an app would refuse it."""
 
     direct: Any
@@ -78,7 +78,7 @@ def command_named(tables: Tables, name: str) -> AppCommand | None:
     return found
 
 
-def command_of(tables: Tables, event: str) -> AppCommand | None:
+def command_for_event(tables: Tables, event: str) -> AppCommand | None:
     """Return the command whose event this is, as JavaScript would find it."""
     own = (spec for spec in tables.tools.values() if spec.event == event and not spec.bind)
     names = [spec.jxa if spec.op == "command" else spec.op for spec in own if spec.op != "list"]
@@ -89,7 +89,7 @@ def command_of(tables: Tables, event: str) -> AppCommand | None:
 
 def read_arguments(
     command: AppCommand, receiver: AppReference | None, args: Sequence[Any]
-) -> Arguments:
+) -> CommandArguments:
     """Take apart the arguments of a call on `receiver`, None for the application.
 
     Raises:
@@ -98,7 +98,7 @@ def read_arguments(
     rest: list[Any] = list(args)
     direct: Any = receiver
     refused = False
-    first = record_in(rest[0]) if rest else None
+    first = record_fields(rest[0]) if rest else None
     if receiver is None:
         if rest and (command.direct is not None or first is None):
             direct = rest.pop(0)
@@ -106,35 +106,37 @@ def read_arguments(
             refused = first is not None and {"record", "any"}.isdisjoint(row.name for row in types)
     elif rest and first is None and rest[0] is not None:
         direct = rest.pop(0)
-    named = (record_in(rest[0]) if rest else None) or {}
+    named = (record_fields(rest[0]) if rest else None) or {}
     if direct is UNDEFINED or set(named) - set(command.params):
         raise EventRefusedError(-1700)
-    return Arguments(direct, named, timeout_of(rest[1] if len(rest) > 1 else None), refused)
+    return CommandArguments(
+        direct, named, modifier_timeout(rest[1] if len(rest) > 1 else None), refused
+    )
 
 
-def params_of(tables: Tables, command: AppCommand, named: Mapping[str, Any]) -> dict[str, Any]:
+def event_params(tables: Tables, command: AppCommand, named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the named arguments of a call as its event carries them, by code."""
     term = named.get("new") if command.event == "corecrel" else None
     made = tables.find_class(term) if isinstance(term, str) else None
     params = {}
     for key, value in named.items():
         param = command.params[key]
-        properties = record_in(value) if param.code == "prdt" else None
+        properties = record_fields(value) if param.code == "prdt" else None
         if properties is not None:
-            params[param.code] = properties_of(tables, made, properties)
+            params[param.code] = encode_properties(tables, made, properties)
         else:
-            params[param.code] = encoded(tables, value, param.type)
+            params[param.code] = encode_value(tables, value, param.type)
     return params
 
 
-def timeout_of(modifiers: Any) -> float | None:
+def modifier_timeout(modifiers: Any) -> float | None:
     """Return the seconds of event modifiers (`{timeout: 20}`), or None."""
-    given = record_in(modifiers) or {}
+    given = record_fields(modifiers) or {}
     seconds = given.get("timeout") if set(given) <= _MODIFIERS else None
     return seconds if isinstance(seconds, int | float) else None
 
 
-def reflect(tables: Tables, name: str, arguments: Sequence[Any]) -> Any:
+def reflection_answer(tables: Tables, name: str, arguments: Sequence[Any]) -> Any:
     """Return the answer of an app's reflection method `name`; None where it has none.
 
     Source: public accounts of `Automation`'s app methods; that a collection is named by its plural

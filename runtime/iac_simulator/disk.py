@@ -17,7 +17,9 @@ _LISTS: Final = ("folders", "files")
 _NOT_FOUND: Final = -43
 
 
-def on_disk(worlds: Mapping[str, AppWorld], request: Mapping[str, Any], now: str) -> Any:
+def handle_disk_request(
+    worlds: Mapping[str, AppWorld], request: Mapping[str, Any], now: str
+) -> Any:
     """Carry out a request: `does` is a key of the table below, `path` absolute, `to` by verb.
 
     Return None where there is no such file or folder, or something is in the way.
@@ -33,100 +35,100 @@ def on_disk(worlds: Mapping[str, AppWorld], request: Mapping[str, Any], now: str
     path = PurePosixPath(request["path"])
     found = _VERBS[request["does"]](root, path, request.get("to"))
     if request["does"] in ("write", "folder") and found:
-        _find(root, path)["modificationDate"] = {"date": now}  # type: ignore[index]
+        _find_node(root, path)["modificationDate"] = {"date": now}  # type: ignore[index]
     return found
 
 
-def _children(node: Data) -> Iterator[tuple[list[Any], Data]]:
+def _child_nodes(node: Data) -> Iterator[tuple[list[Any], Data]]:
     for value in node.values():
         if isinstance(value, list):
             yield from ((value, child) for child in value if isinstance(child, dict))
 
 
-def _find(root: Data, path: PurePosixPath) -> Data | None:
+def _find_node(root: Data, path: PurePosixPath) -> Data | None:
     node: Data | None = root
     for part in path.parts[1:]:
-        held = _children(node) if node is not None else ()
+        held = _child_nodes(node) if node is not None else ()
         node = next((child for _, child in held if child.get("name") == part), None)
     return node
 
 
-def _folder(node: Data | None) -> bool:
+def _is_folder(node: Data | None) -> bool:
     return node is not None and CONTENT not in node and "@class" not in node
 
 
-def _kind(root: Data, path: PurePosixPath, _to: Any) -> str | None:
-    node = _find(root, path)
-    return None if node is None else "folder" if _folder(node) else "file"
+def _node_kind(root: Data, path: PurePosixPath, _to: Any) -> str | None:
+    node = _find_node(root, path)
+    return None if node is None else "folder" if _is_folder(node) else "file"
 
 
-def _names(root: Data, path: PurePosixPath, _to: Any) -> list[str] | None:
-    node = _find(root, path)
-    return [child["name"] for _, child in _children(node)] if node and _folder(node) else None
+def _child_names(root: Data, path: PurePosixPath, _to: Any) -> list[str] | None:
+    node = _find_node(root, path)
+    return [child["name"] for _, child in _child_nodes(node)] if node and _is_folder(node) else None
 
 
-def _read(root: Data, path: PurePosixPath, _to: Any) -> str | None:
-    node = _find(root, path)
-    return None if node is None or _folder(node) else str(node.get(CONTENT, ""))
+def _read_file(root: Data, path: PurePosixPath, _to: Any) -> str | None:
+    node = _find_node(root, path)
+    return None if node is None or _is_folder(node) else str(node.get(CONTENT, ""))
 
 
-def _put(root: Data, path: PurePosixPath, node: Data) -> bool:
+def _add_node(root: Data, path: PurePosixPath, node: Data) -> bool:
     """Put a file or folder at a path whose folder is there and which is free."""
-    holder = _find(root, path.parent)
-    if holder is None or not _folder(holder) or _find(root, path) is not None:
+    holder = _find_node(root, path.parent)
+    if holder is None or not _is_folder(holder) or _find_node(root, path) is not None:
         return False
-    kind = "folders" if _folder(node) else "files"
+    kind = "folders" if _is_folder(node) else "files"
     holder.setdefault(kind, []).append({**node, "name": path.name})
     return True
 
 
-def _write(root: Data, path: PurePosixPath, text: Any) -> bool | None:
-    node = _find(root, path)
+def _write_file(root: Data, path: PurePosixPath, text: Any) -> bool | None:
+    node = _find_node(root, path)
     if node is None:
         made = {CONTENT: text, "@class": "document file", "size": len(text.encode())}
-        return _put(root, path, made) or None
-    if _folder(node):
+        return _add_node(root, path, made) or None
+    if _is_folder(node):
         return None
     node.update({CONTENT: text, "size": len(text.encode())})
     return True
 
 
-def _make(root: Data, path: PurePosixPath, whole: Any) -> bool | None:
+def _make_folder(root: Data, path: PurePosixPath, whole: Any) -> bool | None:
     """Make a folder; with `whole` those around it too, and one that is there is well."""
-    if whole and _find(root, path) is not None:
-        return _folder(_find(root, path)) or None
+    if whole and _find_node(root, path) is not None:
+        return _is_folder(_find_node(root, path)) or None
     if whole:
-        _make(root, path.parent, whole)
-    return _put(root, path, {}) or None
+        _make_folder(root, path.parent, whole)
+    return _add_node(root, path, {}) or None
 
 
-def _remove(root: Data, path: PurePosixPath, _to: Any) -> bool | None:
-    holder, node = _find(root, path.parent), _find(root, path)
+def _remove_node(root: Data, path: PurePosixPath, _to: Any) -> bool | None:
+    holder, node = _find_node(root, path.parent), _find_node(root, path)
     if holder is None or node is None or node is root:
         return None
-    for items, child in _children(holder):
+    for items, child in _child_nodes(holder):
         if child is node:
             items[:] = [other for other in items if other is not node]
             return True
     return None
 
 
-def _copy(root: Data, path: PurePosixPath, to: Any) -> bool | None:
-    node = _find(root, path)
-    return (node is not None and _put(root, PurePosixPath(to), copy.deepcopy(node))) or None
+def _copy_node(root: Data, path: PurePosixPath, to: Any) -> bool | None:
+    node = _find_node(root, path)
+    return (node is not None and _add_node(root, PurePosixPath(to), copy.deepcopy(node))) or None
 
 
-def _move(root: Data, path: PurePosixPath, to: Any) -> bool | None:
-    return (_copy(root, path, to) and _remove(root, path, None)) or None
+def _move_node(root: Data, path: PurePosixPath, to: Any) -> bool | None:
+    return (_copy_node(root, path, to) and _remove_node(root, path, None)) or None
 
 
 _VERBS: Final[Mapping[str, Callable[[Data, PurePosixPath, Any], Any]]] = {
-    "kind": _kind,
-    "names": _names,
-    "read": _read,
-    "write": _write,
-    "folder": _make,
-    "remove": _remove,
-    "copy": _copy,
-    "move": _move,
+    "kind": _node_kind,
+    "names": _child_names,
+    "read": _read_file,
+    "write": _write_file,
+    "folder": _make_folder,
+    "remove": _remove_node,
+    "copy": _copy_node,
+    "move": _move_node,
 }

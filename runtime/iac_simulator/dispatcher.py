@@ -8,50 +8,50 @@ from iac_runtime.tools.tables import Tables
 from iac_simulator import filters
 from iac_simulator.commands import (
     AppCommand,
+    command_for_event,
     command_named,
-    command_of,
-    params_of,
+    event_params,
+    modifier_timeout,
     read_arguments,
-    reflect,
-    timeout_of,
+    reflection_answer,
 )
-from iac_simulator.descriptors import Writing, read_event
-from iac_simulator.disk import on_disk
+from iac_simulator.descriptors import DescriptorWriter, read_event
+from iac_simulator.disk import handle_disk_request
 from iac_simulator.errors import EventRefusedError, Unreachable
-from iac_simulator.follow import Value, answer
-from iac_simulator.habits import ask_person, idle_seconds, steps
-from iac_simulator.mac import activate, machine
+from iac_simulator.follow import FoundValue, answer_value
+from iac_simulator.habits import ask_person, idle_seconds, run_steps
+from iac_simulator.mac import activate_app, machine_state
 from iac_simulator.names import (
+    chain_meaning,
     element_class,
     is_member,
-    names_of,
-    place_of,
+    member_names,
     property_named,
     unknown_name,
 )
 from iac_simulator.new_objects import VerbCall
 from iac_simulator.plausible import answer_by_type
-from iac_simulator.scenario import Faults, InjectedFault
-from iac_simulator.typed_values import direct_of, encoded, properties_of
+from iac_simulator.scenario import FaultCounter, InjectedFault
+from iac_simulator.typed_values import encode_direct, encode_properties, encode_value
 from iac_simulator.values import (
     UNDEFINED,
     AppReference,
     Chain,
     SentEvent,
-    chain_of,
+    chain_from_wire,
+    format_chain,
     from_wire,
-    notation,
-    record_in,
+    record_fields,
     to_wire,
 )
-from iac_simulator.verbs import VERBS, change, looked_at, make, shift
+from iac_simulator.verbs import VERBS, make_object, objects_examined, set_value, shift_list
 from iac_simulator.world import AppWorld
 
 OPERATIONS: Final = frozenset(
     "application kind member names reflect machine filter disk get set length call create"
     " transmit".split()
 )
-"""The requests; each is carried out by the method of its name."""
+"""The requests; each is carried out by `_answer_` and its name."""
 
 CURRENT: Final = ""
 """The key of the current application: osascript itself, which has no dictionary of its own."""
@@ -74,13 +74,13 @@ class Dispatcher:
     worlds: Mapping[str, AppWorld]
     now: Callable[[], str]
     log: Callable[[SentEvent], None]
-    faults: Faults
+    faults: FaultCounter
     warn: Callable[[str], None]
     clock: Callable[[], float]
     used: dict[str, float]
     struck: list[InjectedFault] = field(default_factory=list)
 
-    def answer(self, name: str, request: Request, struck: list[InjectedFault]) -> Any:
+    def answer_request(self, name: str, request: Request, struck: list[InjectedFault]) -> Any:
         """Carry out the request called `name`; what struck on the way is added to `struck`.
 
         Raises:
@@ -88,147 +88,149 @@ class Dispatcher:
             Unreachable: There is no such app.
         """
         if self.faults.scenario.strict and name in ("get", "set", "length", "call"):
-            self._hold_against_dictionary(request)
+            self._warn_unknown_name(request)
         try:
-            return getattr(self, f"_{name}")(request)
+            return getattr(self, f"_answer_{name}")(request)
         finally:
             struck += self.struck
             self.struck.clear()
 
-    def _hold_against_dictionary(self, request: Request) -> None:
-        tables, chain = self._tables(request), chain_of(request["chain"])
+    def _warn_unknown_name(self, request: Request) -> None:
+        tables, chain = self._request_tables(request), chain_from_wire(request["chain"])
         unknown = unknown_name(tables, chain) if tables is not None else None
         if tables is not None and unknown and not command_named(tables, chain[-1].value):
-            self.warn(f"{tables.app.name}: {notation(chain)}: {unknown} is not in the dictionary")
+            self.warn(
+                f"{tables.app.name}: {format_chain(chain)}: {unknown} is not in the dictionary"
+            )
 
     # What a script can ask without an event.
 
-    def _applications(self) -> Iterator[tuple[str, AppWorld]]:
+    def _app_worlds(self) -> Iterator[tuple[str, AppWorld]]:
         """Yield the apps that are no additions."""
         for key, world in self.worlds.items():
             if world.tables.app.kind == "application":
                 yield key, world
 
-    def _application(self, request: Request) -> Any:
+    def _answer_application(self, request: Request) -> Any:
         name = request["name"]
         if name is None:
             return {"key": CURRENT, "name": "osascript", "current": True, "dictionary": True}
         stem = str(name).rstrip("/").rpartition("/")[2].removesuffix(".app")
-        for key, world in self._applications():
+        for key, world in self._app_worlds():
             app = world.tables.app
             if stem in (app.name, app.id):
                 dictionary = world.data.get("@dictionary", True) is not False
                 return {"key": key, "name": app.name, "current": False, "dictionary": dictionary}
         raise Unreachable(name)
 
-    def _tables(self, request: Request) -> Tables | None:
+    def _request_tables(self, request: Request) -> Tables | None:
         world = self.worlds.get(request["root"]["key"])
         return world.tables if world is not None else None
 
-    def _kind(self, request: Request) -> Any:
-        tables = self._tables(request)
+    def _answer_kind(self, request: Request) -> Any:
+        tables = self._request_tables(request)
         if tables is None:
             return {"kind": "unknown", "term": None, "jxa": None}
-        place = place_of(tables, chain_of(request["chain"]))
+        place = chain_meaning(tables, chain_from_wire(request["chain"]))
         row = tables.classes.get(place.term) if place.term else None
         return {"kind": place.kind, "term": place.term, "jxa": row.jxa if row else None}
 
-    def _member(self, request: Request) -> bool:
+    def _answer_member(self, request: Request) -> bool:
         """Say whether a name after a collection is one of its terms; else it names an object."""
-        tables, name = self._tables(request), request["name"]
+        tables, name = self._request_tables(request), request["name"]
         if tables is None:
             return not request.get("command")
         if request.get("command"):
             return command_named(tables, name) is not None
-        place = place_of(tables, chain_of(request["chain"]))
+        place = chain_meaning(tables, chain_from_wire(request["chain"]))
         if request.get("own"):
             return place.term is not None and element_class(tables, place.term, name) is not None
         return is_member(tables, place.term, name) or command_named(tables, name) is not None
 
-    def _names(self, request: Request) -> list[str]:
-        tables = self._tables(request)
-        place = place_of(tables, chain_of(request["chain"])) if tables else None
-        return names_of(tables, place.term) if tables and place and place.term else []
+    def _answer_names(self, request: Request) -> list[str]:
+        tables = self._request_tables(request)
+        place = chain_meaning(tables, chain_from_wire(request["chain"])) if tables else None
+        return member_names(tables, place.term) if tables and place and place.term else []
 
-    def _machine(self, _request: Request) -> dict[str, Any]:
-        return machine(self.worlds, self._runs)
+    def _answer_machine(self, _request: Request) -> dict[str, Any]:
+        return machine_state(self.worlds, self._is_running)
 
-    def _runs(self, world: AppWorld) -> bool:
+    def _is_running(self, world: AppWorld) -> bool:
         """Say whether an app runs; a helper that was idle for long has ended."""
         last, idle = self.used.get(world.tables.key), idle_seconds(world)
         if idle and last is not None and self.clock() - last > idle:
             world.data["@running"] = False
         return world.data.get("@running", True) is not False
 
-    def _reflect(self, request: Request) -> Any:
-        tables = self._tables(request)
+    def _answer_reflect(self, request: Request) -> Any:
+        tables = self._request_tables(request)
         arguments = [from_wire(argument) for argument in request["args"]]
-        return to_wire(reflect(tables, request["name"], arguments)) if tables else None
+        return to_wire(reflection_answer(tables, request["name"], arguments)) if tables else None
 
-    def _filter(self, request: Request) -> Any:
-        return filters.fold(request["filter"])
+    def _answer_filter(self, request: Request) -> Any:
+        return filters.fold_filter(request["filter"])
 
-    def _disk(self, request: Request) -> Any:
-        return on_disk(self.worlds, request, self.now())
+    def _answer_disk(self, request: Request) -> Any:
+        return handle_disk_request(self.worlds, request, self.now())
 
     # What sends an event.
 
-    def _world(self, request: Request) -> AppWorld:
+    def _request_world(self, request: Request) -> AppWorld:
         world = self.worlds.get(request["root"]["key"])
         if world is None:
             raise EventRefusedError(-1708)
         return world
 
-    def _send(self, world: AppWorld, event: SentEvent, run: Callable[[], Any]) -> Any:
+    def _send_event(self, world: AppWorld, event: SentEvent, run: Callable[[], Any]) -> Any:
         """Log an event, then let faults, canned answers and the world have their say."""
         app, code = world.tables.app, event.event
         self.log(event)
-        struck = self.faults.strike("event", (app.id, app.name, world.tables.key), code)
+        struck = self.faults.due_faults("event", (app.id, app.name, world.tables.key), code)
         self.struck.extend(struck)
         for fault in struck:
-            self._disturb(world, fault)
-        if code != "aevtquit" and not self._runs(world):
+            self._apply_fault(world, fault)
+        if code != "aevtquit" and not self._is_running(world):
             del world.data["@running"]
         self.used[world.tables.key] = self.clock()
-        for data in self._answering(world):
+        for data in self._answering_worlds(world):
             number = data.get("@errors", {}).get(code)
             if number is not None:
                 raise EventRefusedError(number)
             if code in data.get("@results", {}):
-                return answer(world, Value(data["@results"][code]))
+                return answer_value(world, FoundValue(data["@results"][code]))
         given = run()
         if code == "miscactv":
-            activate(self.worlds, world)
+            activate_app(self.worlds, world)
         for fault in struck:
             if fault.error is not None:
                 raise EventRefusedError(fault.error)
             if fault.size:
                 given = "x" * fault.size
             elif fault.value is not None:
-                given = answer(world, Value(fault.value))
+                given = answer_value(world, FoundValue(fault.value))
         return given
 
-    def _disturb(self, world: AppWorld, fault: InjectedFault) -> None:
+    def _apply_fault(self, world: AppWorld, fault: InjectedFault) -> None:
         """Do what happens before the app gets to its work.
 
         Raises:
             EventRefusedError: It does not get there.
         """
         if fault.shift:
-            shift(world, fault.shift, fault.how)
+            shift_list(world, fault.shift, fault.how)
         if fault.quit:
             world.data["@running"] = False
             raise EventRefusedError(-600 if fault.error is None else fault.error)
         if fault.error is not None and not fault.after:
             raise EventRefusedError(fault.error)
 
-    def _answering(self, world: AppWorld) -> list[Mapping[str, Any]]:
+    def _answering_worlds(self, world: AppWorld) -> list[Mapping[str, Any]]:
         """Return the worlds whose faults and answers count: an addition is loaded into an app."""
         if world.tables.app.kind != "addition":
             return [world.data]
         return [world.data, *(other.data for other in self.worlds.values() if other is not world)]
 
-    def _standard(
+    def _send_standard(
         self,
         world: AppWorld,
         event: str,
@@ -238,103 +240,109 @@ class Dispatcher:
         modifiers: Any = None,
     ) -> Any:
         """Send an event of the core suite about what `chain` names; `run` stands for its verb."""
-        direct = world.reference(chain)
+        direct = world.make_reference(chain)
         sent = SentEvent(
             world.tables.app.id,
             event,
-            direct_of(world.tables, direct, "any"),
+            encode_direct(world.tables, direct, "any"),
             params or {},
-            timeout_of(from_wire(modifiers)),
+            modifier_timeout(from_wire(modifiers)),
         )
         call = VerbCall(world, direct, {}, self.now())
-        self._wait(world, chain)
-        return to_wire(self._send(world, sent, run or (lambda: VERBS[event](call))))
+        self._add_latency(world, chain)
+        return to_wire(self._send_event(world, sent, run or (lambda: VERBS[event](call))))
 
-    def _get(self, request: Request) -> Any:
-        chain = chain_of(request["chain"])
+    def _answer_get(self, request: Request) -> Any:
+        chain = chain_from_wire(request["chain"])
         if request["root"]["key"] == CURRENT:
             if len(chain) != 1 or chain[0].value not in _OF_CURRENT:
                 raise EventRefusedError(-1708)
             return _OF_CURRENT[chain[0].value]
-        world = self._world(request)
-        self._runs(world)
+        world = self._request_world(request)
+        self._is_running(world)
         if len(chain) == 1 and chain[0].value in ("id", "running"):
-            call = VerbCall(world, world.reference(chain), {}, self.now())
+            call = VerbCall(world, world.make_reference(chain), {}, self.now())
             return to_wire(VERBS["coregetd"](call))
-        return self._standard(world, "coregetd", chain, modifiers=request.get("modifiers"))
+        return self._send_standard(world, "coregetd", chain, modifiers=request.get("modifiers"))
 
-    def _length(self, request: Request) -> Any:
-        return self._standard(self._world(request), "corecnte", chain_of(request["chain"]))
+    def _answer_length(self, request: Request) -> Any:
+        return self._send_standard(
+            self._request_world(request), "corecnte", chain_from_wire(request["chain"])
+        )
 
-    def _set(self, request: Request) -> None:
-        world, chain = self._world(request), chain_of(request["chain"])
+    def _answer_set(self, request: Request) -> None:
+        world, chain = self._request_world(request), chain_from_wire(request["chain"])
         value = from_wire(request["value"])
-        place = place_of(world.tables, chain)
-        self._standard(
+        place = chain_meaning(world.tables, chain)
+        self._send_standard(
             world,
             "coresetd",
             chain,
-            lambda: change(VerbCall(world, None, {}, self.now()), chain, value),
-            {"data": encoded(world.tables, value, place.prop.type if place.prop else "any")},
+            lambda: set_value(VerbCall(world, None, {}, self.now()), chain, value),
+            {"data": encode_value(world.tables, value, place.prop.type if place.prop else "any")},
             request.get("modifiers"),
         )
 
-    def _create(self, request: Request) -> Any:
+    def _answer_create(self, request: Request) -> Any:
         """Make what a constructor described: `.make()`, or pushed to the place `at`."""
-        world, term = self._world(request), request["term"]
+        world, term = self._request_world(request), request["term"]
         tables = world.tables
-        properties = record_in(from_wire(request["properties"]))
+        properties = record_fields(from_wire(request["properties"]))
         if properties is None:
             raise EventRefusedError(-1700)
         params: dict[str, Any] = {"kocl": {"type": tables.classes[term].code}}
         data = from_wire(request["data"]) if "data" in request else None
-        at = world.reference(chain_of(request["at"]["chain"])) if "at" in request else None
+        at = (
+            world.make_reference(chain_from_wire(request["at"]["chain"]))
+            if "at" in request
+            else None
+        )
         if properties:
-            params["prdt"] = properties_of(tables, term, properties)
+            params["prdt"] = encode_properties(tables, term, properties)
         if data is not None:
-            params["data"] = encoded(tables, data, "any")
+            params["data"] = encode_value(tables, data, "any")
         if at is not None:
-            params["insh"] = encoded(tables, at, "any")
+            params["insh"] = encode_value(tables, at, "any")
         call = VerbCall(world, None, {}, self.now())
-        made = self._send(
+        made = self._send_event(
             world,
             SentEvent(tables.app.id, "corecrel", None, params),
-            lambda: make(call, term, properties, data, at),
+            lambda: make_object(call, term, properties, data, at),
         )
-        return to_wire(made if isinstance(made, AppReference) else world.reference(()))
+        return to_wire(made if isinstance(made, AppReference) else world.make_reference(()))
 
-    def _call(self, request: Request) -> Any:
-        chain = chain_of(request["chain"])
+    def _answer_call(self, request: Request) -> Any:
+        chain = chain_from_wire(request["chain"])
         args = [from_wire(arg) for arg in request["args"]]
-        target = self._command(request, chain, bool(args))
+        target = self._find_command(request, chain, bool(args))
         if target is None:
             modifiers = request["args"][-1] if args else None
-            if args and timeout_of(args[-1]) is None and request["root"]["key"] == CURRENT:
+            if args and modifier_timeout(args[-1]) is None and request["root"]["key"] == CURRENT:
                 raise EventRefusedError(-1708)
-            return self._get({**request, "modifiers": modifiers})
+            return self._answer_get({**request, "modifiers": modifiers})
         world, command = target
         receiver = AppReference(request["root"]["key"], chain[:-1]) if len(chain) > 1 else None
-        return to_wire(self._run(world, command, receiver, args))
+        return to_wire(self._run_command(world, command, receiver, args))
 
-    def _transmit(self, request: Request) -> Any:
+    def _answer_transmit(self, request: Request) -> Any:
         """Carry out a raw event; the answer is a descriptor, or None."""
-        world = self._world(request)
+        world = self._request_world(request)
         tables, event = world.tables, request["event"]
         direct, values, modifiers = read_event(tables, request)
         if event == "coresetd" and isinstance(direct, AppReference) and set(values) == {"data"}:
             body = {"chain": direct.chain, "value": to_wire(values["data"])}
-            self._set({**request, **body, "modifiers": to_wire(modifiers)})
+            self._answer_set({**request, **body, "modifiers": to_wire(modifiers)})
             return None
-        command = command_of(tables, event)
+        command = command_for_event(tables, event)
         if command is None:
             raise EventRefusedError(-1708)
         keys = {row.code: key for key, row in command.params.items()}
         named = {keys.get(code, code): value for code, value in values.items()}
         args = [direct] if command.direct is not None else []
         args += [{"record": named}, modifiers]
-        return Writing(tables).value(self._run(world, command, None, args))
+        return DescriptorWriter(tables).write_value(self._run_command(world, command, None, args))
 
-    def _command(
+    def _find_command(
         self, request: Request, chain: Chain, given: bool
     ) -> tuple[AppWorld, AppCommand] | None:
         """Return the app and command that the last step means, or None where it is to be read."""
@@ -342,7 +350,7 @@ class Dispatcher:
             return None
         name, world = chain[-1].value, self.worlds.get(request["root"]["key"])
         if world is not None:
-            if not given and self._is_own(world, chain):
+            if not given and self._is_own_property(world, chain):
                 return None
             command = command_named(world.tables, name)
             if command is not None:
@@ -354,45 +362,45 @@ class Dispatcher:
                     return other, command
         if world is None or not given:
             return None
-        if place_of(world.tables, chain).kind == "unknown":
+        if chain_meaning(world.tables, chain).kind == "unknown":
             raise EventRefusedError(-1708)
         return None
 
-    def _is_own(self, world: AppWorld, chain: Chain) -> bool:
+    def _is_own_property(self, world: AppWorld, chain: Chain) -> bool:
         """Say whether the last step is a property that the object before it really has."""
-        term = place_of(world.tables, chain[:-1]).term
+        term = chain_meaning(world.tables, chain[:-1]).term
         return term is not None and property_named(world.tables, term, chain[-1].value) is not None
 
-    def _run(
+    def _run_command(
         self, world: AppWorld, command: AppCommand, receiver: AppReference | None, args: list[Any]
     ) -> Any:
         """Send a command; the app's answer as it keeps values."""
         tables = world.tables
         call = read_arguments(command, receiver, args)
-        params = params_of(tables, command, call.named)
+        params = event_params(tables, command, call.named)
         type_ = command.direct.type if command.direct else "any"
-        direct = None if call.direct is None else direct_of(tables, call.direct, type_)
+        direct = None if call.direct is None else encode_direct(tables, call.direct, type_)
         verb = VERBS.get(command.event)
         live = VerbCall(world, call.direct, call.named, self.now(), call.timeout, self.worlds)
 
-        def run() -> Any:
+        def perform_command() -> Any:
             if call.refused:
                 raise EventRefusedError(-1700)
             ask_person(live, command.event, self.faults.scenario.dialogs, self.struck)
-            done, given = steps(live, command.event)
+            done, given = run_steps(live, command.event)
             if verb is not None and not done:
                 return verb(live)
             if done and (given is not UNDEFINED or not command.result):
-                return answer(world, Value(given))
+                return answer_value(world, FoundValue(given))
             return answer_by_type(world, command, call.direct, live.now)
 
-        self._wait(world, receiver.chain if receiver else ())
+        self._add_latency(world, receiver.chain if receiver else ())
         sent = SentEvent(tables.app.id, command.event, direct, params, call.timeout)
-        return self._send(world, sent, run)
+        return self._send_event(world, sent, perform_command)
 
-    def _wait(self, world: AppWorld, chain: Chain) -> None:
+    def _add_latency(self, world: AppWorld, chain: Chain) -> None:
         """Take the time that the scenario says an event takes, by the objects it looks at."""
         base, each = self.faults.scenario.latency, self.faults.scenario.latency_each
         if base or each:
-            objects = looked_at(world, chain) if each else 0
+            objects = objects_examined(world, chain) if each else 0
             self.struck.append(InjectedFault(delay=base + each * objects))

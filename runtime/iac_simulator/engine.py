@@ -57,7 +57,7 @@ _SOURCES: Final = ("jxa.js", "bridge.js", "foundation.js", "descriptors.js", "sc
 
 
 @cache
-def _sources() -> tuple[str, ...]:
+def _script_sources() -> tuple[str, ...]:
     folder = Path(__file__).parent
     return tuple(folder.joinpath(name).read_text("utf-8") for name in _SOURCES)
 
@@ -82,6 +82,6 @@ def new_engine(name: str, send: Callable[[str], str], check: Check) -> Engine:
     """
     engine: Engine = import_module(ENGINES[name]).new(check)
     engine.bind("__send", send)
-    for source in _sources():
+    for source in _script_sources():
         engine.evaluate(source)
     return engine

@@ -55,7 +55,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
 
 
 @cache
-def library() -> Any:
+def load_library() -> Any:
     """Return JavaScriptCore with its functions declared.
 
     Raises:
@@ -81,7 +81,7 @@ class _Core:
     translated = False
 
     def __init__(self, check: Check) -> None:
-        self._lib = library()
+        self._lib = load_library()
         self._check = check
         self._raised: BaseException | None = None
         # ctypes does not keep a callback alive for the library.
@@ -113,66 +113,66 @@ class _Core:
     def bind(self, name: str, function: Callable[[str], str]) -> None:
         me = weakref.ref(self)
 
-        def called(
+        def call_back(
             _context: int, _function: int, _this: int, count: int, values: Any, _error: Any
         ) -> int:
             core = me()
-            return core._answer(function, values[0] if count else None) if core else 0
+            return core._answer_callback(function, values[0] if count else None) if core else 0
 
-        callback = _Call(called)
+        callback = _Call(call_back)
         self._kept.append(callback)
-        key = self._string(name)
+        key = self._make_string(name)
         made = self._lib.JSObjectMakeFunctionWithCallback(self._context, key, callback)
         root = self._lib.JSContextGetGlobalObject(self._context)
         self._lib.JSObjectSetProperty(self._context, root, key, made, 0, None)
         self._lib.JSStringRelease(key)
 
-    def _answer(self, function: Callable[[str], str], value: int | None) -> int:
+    def _answer_callback(self, function: Callable[[str], str], value: int | None) -> int:
         reply = '{"missing": "stopped"}'
         if self._raised is None:
             try:
-                reply = function("" if value is None else self._text(value))
+                reply = function("" if value is None else self._read_text(value))
             except BaseException as raised:
                 self._raised = raised
-        return self._value(reply)
+        return self._make_value(reply)
 
     def evaluate(self, source: str) -> None:
-        text, origin, error = self._string(source), self._string("iac"), _P()
+        text, origin, error = self._make_string(source), self._make_string("iac"), _P()
         self._lib.JSEvaluateScript(self._context, text, None, origin, 1, ctypes.byref(error))
         self._lib.JSStringRelease(text)
         self._lib.JSStringRelease(origin)
-        self._settle(error)
+        self._raise_pending(error)
 
     def call(self, name: str, argument: str) -> str:
-        key, error = self._string(name), _P()
+        key, error = self._make_string(name), _P()
         root = self._lib.JSContextGetGlobalObject(self._context)
         function = self._lib.JSObjectGetProperty(self._context, root, key, None)
         self._lib.JSStringRelease(key)
-        arguments = (_P * 1)(self._value(argument))
+        arguments = (_P * 1)(self._make_value(argument))
         value = self._lib.JSObjectCallAsFunction(
             self._context, function, None, 1, arguments, ctypes.byref(error)
         )
-        self._settle(error)
-        return self._text(value)
+        self._raise_pending(error)
+        return self._read_text(value)
 
-    def _settle(self, error: Any) -> None:
+    def _raise_pending(self, error: Any) -> None:
         if self._raised is not None:
             raise self._raised
         if error.value:
-            raise EngineError(self._text(error.value))
+            raise EngineError(self._read_text(error.value))
 
-    def _string(self, text: str) -> int:
+    def _make_string(self, text: str) -> int:
         units = text.encode("utf-16-le", "surrogatepass")
         made: int = self._lib.JSStringCreateWithCharacters(units, len(units) // 2)
         return made
 
-    def _value(self, text: str) -> int:
-        string = self._string(text)
+    def _make_value(self, text: str) -> int:
+        string = self._make_string(text)
         value: int = self._lib.JSValueMakeString(self._context, string)
         self._lib.JSStringRelease(string)
         return value
 
-    def _text(self, value: int) -> str:
+    def _read_text(self, value: int) -> str:
         string = self._lib.JSValueToStringCopy(self._context, value, None)
         if not string:
             return ""

@@ -40,7 +40,7 @@ class _QuickJS:
 
         # It must not hold this object: a circle around a context is freed only when Python next
         # looks for circles, and a context is a megabyte.
-        def guarded(text: str) -> str:
+        def guarded_call(text: str) -> str:
             if not raised:
                 try:
                     return function(text)
@@ -49,7 +49,7 @@ class _QuickJS:
             # A JavaScript `catch` would lose a Python exception: it is raised again in `call`.
             return '{"missing": "stopped"}'
 
-        self._context.add_callable(name, guarded)
+        self._context.add_callable(name, guarded_call)
 
     def evaluate(self, source: str) -> None:
         self._context.eval(source)

@@ -21,7 +21,7 @@ _SAID: Final[Mapping[str, Mapping[str, str]]] = tomllib.loads(
 LANGUAGES: Final = ("en", "de", *_SAID)
 
 
-def text_of(number: int, app: str, language: str = "en") -> str:
+def error_message(number: int, app: str, language: str = "en") -> str:
     """Return what JXA says for `number` from the app called `app`."""
     row = APPLE_ERRORS.get(number, APP_ERROR)
     if language in _SAID:
@@ -34,7 +34,7 @@ class EventRefusedError(Exception):
     """An app refused an event with this number."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"{text_of(number, 'the app')} ({number})")
+        super().__init__(f"{error_message(number, 'the app')} ({number})")
         self.number = number
 
 
@@ -58,7 +58,7 @@ _PLACE: Final = re.compile(r"<input>:(\d+):(\d+)")
 _CALLEE: Final = re.compile(r"[\w$.\]\[\"']*")
 
 
-def _in_words(error: Mapping[str, Any], script: str, prefix: int) -> str:
+def _jsc_wording(error: Mapping[str, Any], script: str, prefix: int) -> str:
     """Return the text of an uncaught JavaScript error in the words of JavaScriptCore.
 
     Args:
@@ -67,7 +67,7 @@ def _in_words(error: Mapping[str, Any], script: str, prefix: int) -> str:
         prefix: Characters that stood before the first line when it was evaluated.
     """
     message = str(error["message"])
-    callee, call, rest = _expression(error, script, prefix)
+    callee, call, rest = _failing_expression(error, script, prefix)
     if found := re.fullmatch(r"(\S+) is not defined", message):
         said = f"Can't find variable: {found[1]}"
     elif re.fullmatch(r"not a function|\S+ is not a function", message):
@@ -86,7 +86,7 @@ def _in_words(error: Mapping[str, Any], script: str, prefix: int) -> str:
     return f"{error['name']}: {said}"
 
 
-def _expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str, str, str]:
+def _failing_expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str, str, str]:
     """Return the failing expression, the call it is in and what follows on its line.
 
     All are empty where the stack does not tell the place.
@@ -104,10 +104,10 @@ def _expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str
     tail = _CALLEE.match(line, column)
     end = tail.end() if tail else column
     callee = line[start:end].lstrip("([")
-    return callee, callee + _parenthesised(line[end:]), line[end:]
+    return callee, callee + _balanced_parentheses(line[end:]), line[end:]
 
 
-def _parenthesised(text: str) -> str:
+def _balanced_parentheses(text: str) -> str:
     """Return the balanced parentheses that `text` begins with."""
     depth = 0
     for index, letter in enumerate(text):
@@ -124,7 +124,7 @@ def error_text(reply: Mapping[str, Any], script: str, *, translated: bool) -> st
         return str(error["message"])
     if error["coded"] or not translated:
         return str(error["text"])
-    return _in_words(error, script, reply.get("prefix", 0))
+    return _jsc_wording(error, script, reply.get("prefix", 0))
 
 
 def error_line(

@@ -16,19 +16,19 @@ from typing import Any, Final
 
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.filters import comparable
-from iac_simulator.follow import refer
+from iac_simulator.filters import comparable_value
+from iac_simulator.follow import resolve_reference
 from iac_simulator.new_objects import (
     NewObjectPlace,
     VerbCall,
-    identify,
-    insert,
-    nodes_of,
+    assign_id,
+    direct_objects,
+    insert_object,
     object_at,
     place_for,
 )
 from iac_simulator.scenario import InjectedFault
-from iac_simulator.values import UNDEFINED, AppReference, notation, parse, stored
+from iac_simulator.values import UNDEFINED, AppReference, format_chain, parse_chain, stored_value
 from iac_simulator.world import AppWorld, Data, WorldObject
 
 _MODIFIED: Final = ("modification date", "date modified", "stamp date")
@@ -40,14 +40,14 @@ Row = Mapping[str, Any]
 
 
 @cache
-def _habits() -> Mapping[str, Any]:
+def _load_habits() -> Mapping[str, Any]:
     text = Path(__file__).with_name("habits.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
-def _rows(kind: str, tables: Tables, term: str | None = None) -> Iterator[Row]:
+def _habit_rows(kind: str, tables: Tables, term: str | None = None) -> Iterator[Row]:
     """Yield the rows of a kind that speak of an app, and of the class `term` or one above it."""
-    for row in _habits()[kind]:
+    for row in _load_habits()[kind]:
         if tables.app.id not in row["app"]:
             continue
         if term is None or (row["class"] in tables.classes and tables.descends(term, row["class"])):
@@ -56,123 +56,127 @@ def _rows(kind: str, tables: Tables, term: str | None = None) -> Iterator[Row]:
 
 def idle_seconds(world: AppWorld) -> float:
     """Return after how many seconds without an event the app ends by itself; 0 for never."""
-    said = _habits()["idle"].get(world.tables.app.id, 0)
+    said = _load_habits()["idle"].get(world.tables.app.id, 0)
     found = world.data.get(said, 300) if isinstance(said, str) else said
     return float(found) if isinstance(found, int | float) else 0.0
 
 
-def asks_person(call: VerbCall, event: str) -> bool:
+def has_save_question(call: VerbCall, event: str) -> bool:
     """Say whether an event asks a person what becomes of a changed document."""
-    if not any(row["event"] == event for row in _habits()["dialog"]):
+    if not any(row["event"] == event for row in _load_habits()["dialog"]):
         return False
     world, direct = call.world, call.direct
     if call.named.get("saving") in _SAVING:
         return False
-    nodes = nodes_of(world, world.reference(()) if direct is None else direct)
-    inner = (found for node in nodes for found in (node, *world.descendants(node)))
+    nodes = direct_objects(world, world.make_reference(()) if direct is None else direct)
+    inner = (found for node in nodes for found in (node, *world.descendant_objects(node)))
     return any(node.data.get("modified") is True for node in inner)
 
 
 def ask_person(call: VerbCall, event: str, how: str, struck: list[InjectedFault]) -> None:
     """Let a person answer, if the event asks one: -128 cancelled, -1712 nobody came in time."""
-    if how in ("wait", "cancel") and asks_person(call, event):
+    if how in ("wait", "cancel") and has_save_question(call, event):
         if how == "wait":
             struck.append(InjectedFault(delay=call.timeout or _PATIENCE))
         raise EventRefusedError(-1712 if how == "wait" else -128)
 
 
-def steps(call: VerbCall, event: str) -> tuple[bool, Any]:
+def run_steps(call: VerbCall, event: str) -> tuple[bool, Any]:
     """Carry out what the app does at `event`: (whether it has a habit, its answer)."""
     world = call.world
-    for row in _rows("step", world.tables):
-        if row["event"] != event or not _fits(call, row):
+    for row in _habit_rows("step", world.tables):
+        if row["event"] != event or not _matches_row(call, row):
             continue
         if "make" in row:
-            return True, _made(call, row["make"], row["with"])
-        nodes = nodes_of(world, call.direct) if row.get("on") == "direct" else [world.root]
+            return True, _make_object(call, row["make"], row["with"])
+        nodes = direct_objects(world, call.direct) if row.get("on") == "direct" else [world.root]
         for node in nodes:
             if "advance" in row:
-                _advance(world, node, row)
+                _advance_reference(world, node, row)
             if "move" in row:
-                node = _moved(world, node, row)
-            _set(call, node.data, row.get("set", {}))
+                node = _move_object(world, node, row)
+            _set_values(call, node.data, row.get("set", {}))
         if "keep" in row and "answer" not in row:
-            world.data.setdefault("@kept", {})[row["keep"]] = stored(call.direct)
-        return True, _value(call, row["answer"], row) if "answer" in row else UNDEFINED
+            world.data.setdefault("@kept", {})[row["keep"]] = stored_value(call.direct)
+        return True, _row_value(call, row["answer"], row) if "answer" in row else UNDEFINED
     return False, UNDEFINED
 
 
-def _made(call: VerbCall, term: str, properties: Row) -> AppReference:
+def _make_object(call: VerbCall, term: str, properties: Row) -> AppReference:
     """Make an object out of another, and return the reference to it."""
     world = call.world
-    [node, *_] = nodes_of(world, call.direct)
-    data: Data = _filled(properties, defaultdict(str, node.data))
-    identify(world, term, data)
-    return insert(world, place_for(world, term, None), term, data)
+    [node, *_] = direct_objects(world, call.direct)
+    data: Data = _fill_template(properties, defaultdict(str, node.data))
+    assign_id(world, term, data)
+    return insert_object(world, place_for(world, term, None), term, data)
 
 
-def _filled(value: Any, known: Mapping[str, Any]) -> Any:
+def _fill_template(value: Any, known: Mapping[str, Any]) -> Any:
     """Return a value of the table with the texts of an object filled in, a whole one as it is."""
     if isinstance(value, dict):
-        return {key: _filled(part, known) for key, part in value.items()}
+        return {key: _fill_template(part, known) for key, part in value.items()}
     if isinstance(value, list):
-        return [_filled(part, known) for part in value]
+        return [_fill_template(part, known) for part in value]
     whole = re.fullmatch(r"\{(\w+)\}", value)
     return copy.deepcopy(known[whole[1]]) if whole else value.format_map(known)
 
 
-def _fits(call: VerbCall, row: Row) -> bool:
+def _matches_row(call: VerbCall, row: Row) -> bool:
     world = call.world
     if "direct" in row:
-        terms = [node.term for node in nodes_of(world, call.direct)] if call.direct else []
+        terms = [node.term for node in direct_objects(world, call.direct)] if call.direct else []
         return bool(terms) and world.tables.descends(terms[0], row["direct"])
     wanted = row.get("when", {})
     return all(world.data.get(name) == value for name, value in wanted.items())
 
 
-def _advance(world: AppWorld, node: WorldObject, row: Row) -> None:
+def _advance_reference(world: AppWorld, node: WorldObject, row: Row) -> None:
     """Let a property name the next object of its list; past the end it names none."""
     named = node.data.pop(row["advance"], None)
-    now = refer(world, named["ref"]) if isinstance(named, dict) and "ref" in named else None
+    now = (
+        resolve_reference(world, named["ref"])
+        if isinstance(named, dict) and "ref" in named
+        else None
+    )
     if now is None or now.home is None:
         return
     home = now.home
     at = next(i for i, data in enumerate(home.items) if data is now.data) + row.get("by", 1)
     if 0 <= at < len(home.items):
-        found = world.held_at(home.owner, home.plural, at)
-        node.data[row["advance"]] = {"ref": notation(found.chain)}
+        found = world.list_item(home.owner, home.plural, at)
+        node.data[row["advance"]] = {"ref": format_chain(found.chain)}
 
 
-def _moved(world: AppWorld, node: WorldObject, row: Row) -> WorldObject:
+def _move_object(world: AppWorld, node: WorldObject, row: Row) -> WorldObject:
     """Put an object into another collection, with what its new class knows of it.
 
     Where the world has no such place, the object goes all the same.
     """
-    chain, term = parse(row["move"]), row["as"]
+    chain, term = parse_chain(row["move"]), row["as"]
     if node.home is None:
         raise EventRefusedError(-1708)
     node.home.items[:] = [data for data in node.home.items if data is not node.data]
-    owner = refer(world, notation(chain[:-1]))
+    owner = resolve_reference(world, format_chain(chain[:-1]))
     if owner is None:
         return node
     known = {prop.jxa for prop in world.tables.properties(term)} - {"id"}
     known |= {world.tables.classes[row.term].plural for row in world.tables.elements(term)}
     data: Data = {key: value for key, value in node.data.items() if key in known}
-    identify(world, term, data)
-    made = insert(world, NewObjectPlace(owner, chain[-1].value), term, data)
+    assign_id(world, term, data)
+    made = insert_object(world, NewObjectPlace(owner, chain[-1].value), term, data)
     return object_at(world, made.chain)
 
 
-def _set(call: VerbCall, data: Data, values: Row) -> None:
+def _set_values(call: VerbCall, data: Data, values: Row) -> None:
     for name, value in values.items():
-        found = _value(call, value, values)
+        found = _row_value(call, value, values)
         if found is UNDEFINED:
             data.pop(name, None)
         else:
             data[name] = found
 
 
-def _value(call: VerbCall, value: Any, row: Row) -> Any:
+def _row_value(call: VerbCall, value: Any, row: Row) -> Any:
     """Return the value that a row means, as a world keeps it; UNDEFINED for nothing."""
     world = call.world
     word = value[1:] if isinstance(value, str) and value.startswith("@") else None
@@ -181,19 +185,19 @@ def _value(call: VerbCall, value: Any, row: Row) -> Any:
     if word == "kept":
         return world.data.get("@kept", {}).get(row["keep"], "")
     if word == "random":
-        return _random(call)
+        return _random_number(call)
     if word is not None and word.startswith("direct"):
-        [node, *_] = nodes_of(world, call.direct)
-        return {"ref": notation(node.chain) + word.removeprefix("direct")}
+        [node, *_] = direct_objects(world, call.direct)
+        return {"ref": format_chain(node.chain) + word.removeprefix("direct")}
     if word is not None and word.startswith("first "):
         term = word.removeprefix("first ")
-        nodes = world.descendants(world.root)
+        nodes = world.descendant_objects(world.root)
         found = next((n for n in nodes if world.tables.descends(n.term, term)), None)
-        return {"ref": notation(found.chain)} if found else UNDEFINED
+        return {"ref": format_chain(found.chain)} if found else UNDEFINED
     return UNDEFINED if word == "nothing" else value
 
 
-def _random(call: VerbCall) -> int | float:
+def _random_number(call: VerbCall) -> int | float:
     """Return a random number as Standard Additions does: whole where the bounds are whole.
 
     The same world gives the same numbers.
@@ -212,7 +216,7 @@ def _random(call: VerbCall) -> int | float:
     return chance.uniform(least, most)
 
 
-def followed(call: VerbCall, node: WorldObject, name: str) -> None:
+def update_dependents(call: VerbCall, node: WorldObject, name: str) -> None:
     """Change what changes with the property `name` of an object, and the dates of all around it.
 
     Raises:
@@ -220,14 +224,14 @@ def followed(call: VerbCall, node: WorldObject, name: str) -> None:
     """
     tables = call.world.tables
     if node.term in tables.classes:
-        for row in _rows("follow", tables, node.term):
+        for row in _habit_rows("follow", tables, node.term):
             value = node.data.get(name)
             if row["property"] == name and (value == row.get("value", value)) and value is not None:
-                _set(call, node.data, row["set"])
-    touched(call, node, name)
+                _set_values(call, node.data, row["set"])
+    mark_modified(call, node, name)
 
 
-def touched(call: VerbCall, node: WorldObject | None, name: str = "") -> None:
+def mark_modified(call: VerbCall, node: WorldObject | None, name: str = "") -> None:
     """Move the modification dates of an object and its holders; mark documents as changed."""
     tables = call.world.tables
     while node is not None and node.term != APPLICATION:
@@ -239,7 +243,7 @@ def touched(call: VerbCall, node: WorldObject | None, name: str = "") -> None:
         node = node.owner
 
 
-def allowed(
+def check_allowed(
     world: AppWorld, owner: WorldObject, term: str, data: Data, *, new: bool = False
 ) -> None:
     """Refuse an object that its holder cannot have: a name that is taken, an end before a start.
@@ -249,17 +253,17 @@ def allowed(
     """
     if term not in world.tables.classes:
         return
-    for row in _rows("order", world.tables, term):
-        first, last = (comparable(data.get(row[key])) for key in ("first", "last"))
+    for row in _habit_rows("order", world.tables, term):
+        first, last = (comparable_value(data.get(row[key])) for key in ("first", "last"))
         if first is not None and last is not None and last < first:
             raise EventRefusedError(row["error"])
-    for row in _rows("unique", world.tables, term):
+    for row in _habit_rows("unique", world.tables, term):
         taken = {
-            (world.name_of(other.data) or "").casefold()
-            for other in world.listed(owner)
+            (world.object_name(other.data) or "").casefold()
+            for other in world.all_list_items(owner)
             if other.data is not data and world.tables.descends(other.term, row["class"])
         }
-        name = world.name_of(data)
+        name = world.object_name(data)
         if name is not None and name.casefold() in taken:
             raise EventRefusedError(row["error"])
         if new and name is None and "untitled" in row:

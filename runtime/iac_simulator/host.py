@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from iac_simulator.dispatcher import OPERATIONS, Dispatcher
-from iac_simulator.errors import EventRefusedError, Unreachable, text_of
+from iac_simulator.errors import EventRefusedError, Unreachable, error_message
 from iac_simulator.scenario import InjectedFault
 
 AVAILABLE: Final = 0
@@ -22,7 +22,7 @@ _NOT_FOUND: Final = -10814
 """JXA says the text of this number, and not the number."""
 
 
-class Descriptors:
+class ProcessStreams:
     """The file descriptors of this process; each method raises OSError as the system does."""
 
     def read(self, descriptor: int, size: int | None) -> bytes:
@@ -49,7 +49,7 @@ class Descriptors:
 
 
 @dataclass(frozen=True)
-class Buffers:
+class BufferStreams:
     """The three standard streams of a run inside another program.
 
     That program's own descriptors are not the script's: a read or a write of one is refused.
@@ -59,26 +59,26 @@ class Buffers:
     written: dict[int, bytearray] = field(default_factory=lambda: {1: bytearray(), 2: bytearray()})
 
     def read(self, descriptor: int, size: int | None) -> bytes:
-        self._check(descriptor, (0,))
+        self._check_descriptor(descriptor, (0,))
         return self.stdin.read() if size is None or size == AVAILABLE else self.stdin.read(size)
 
     def write(self, descriptor: int, data: bytes) -> None:
-        self._check(descriptor, self.written)
+        self._check_descriptor(descriptor, self.written)
         self.written[descriptor].extend(data)
 
     def close(self, descriptor: int) -> None:
-        self._check(descriptor, (0, *self.written))
+        self._check_descriptor(descriptor, (0, *self.written))
 
-    def _check(self, descriptor: int, there: Collection[int]) -> None:
+    def _check_descriptor(self, descriptor: int, there: Collection[int]) -> None:
         if descriptor not in there:
             text = f"descriptor {descriptor} does not exist in a simulator inside a program"
             raise OSError(errno.EBADF, f"{text}: run iac-osascript, which has all of them")
 
 
-Streams = Descriptors | Buffers
+Streams = ProcessStreams | BufferStreams
 
 
-class Exit(BaseException):
+class ScriptExit(BaseException):
     """The script called `$.exit`."""
 
     def __init__(self, status: int) -> None:
@@ -86,15 +86,15 @@ class Exit(BaseException):
         self.status = status
 
 
-class TimedOut(BaseException):
+class ScriptTimeout(BaseException):
     """The script ran past its time."""
 
 
-class Outside(NamedTuple):
+class HostEnvironment(NamedTuple):
     """The world outside of the apps, as one run has it.
 
-    `sleep` takes seconds; `check` raises `TimedOut` once the run is past its deadline; `own` says
-    that the process is the script's own.
+    `sleep` takes seconds; `check` raises `ScriptTimeout` once the run is past its deadline; `own`
+    says that the process is the script's own.
     """
 
     streams: Streams
@@ -103,37 +103,37 @@ class Outside(NamedTuple):
     own: bool = False
 
 
-def _services(outside: Outside) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
+def _host_services(outside: HostEnvironment) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
     """Return what a script may ask for besides apps, by the name of the request."""
     streams = outside.streams
 
-    def delay(request: Mapping[str, Any]) -> None:
+    def delay_script(request: Mapping[str, Any]) -> None:
         outside.sleep(max(0.0, float(request["seconds"] or 0)))
         outside.check()
 
-    def decode(request: Mapping[str, Any]) -> str | None:
+    def decode_text(request: Mapping[str, Any]) -> str | None:
         try:
             return str(request["data"].encode("latin-1"), "utf-8")
         except UnicodeDecodeError:
             return None
 
-    def leave(request: Mapping[str, Any]) -> None:
-        raise Exit(int(request["status"]))
+    def exit_script(request: Mapping[str, Any]) -> None:
+        raise ScriptExit(int(request["status"]))
 
     # Bytes are text of one byte a character on their way.
     return {
         "log": lambda r: streams.write(2, r["text"].encode("utf-8", "replace") + b"\n"),
-        "delay": delay,
+        "delay": delay_script,
         "read": lambda r: streams.read(int(r["descriptor"]), r["size"]).decode("latin-1"),
         "write": lambda r: streams.write(int(r["descriptor"]), r["data"].encode("latin-1")),
         "close": lambda r: streams.close(int(r["descriptor"])),
         "encode": lambda r: r["text"].encode("utf-8", "replace").decode("latin-1"),
-        "decode": decode,
+        "decode": decode_text,
         "environment": lambda r: os.environ.get(r["name"]),
         "surroundings": lambda _: dict(os.environ),
         "pid": lambda _: os.getpid(),
         "parent": lambda _: os.getppid(),
-        "exit": leave,
+        "exit": exit_script,
     }
 
 
@@ -146,52 +146,56 @@ class RunSetting(NamedTuple):
     """
 
     dispatcher: Callable[[], Dispatcher]
-    outside: Outside
+    outside: HostEnvironment
     handled: Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
     now: float | None
     engine: str
 
 
-def handler(setting: RunSetting) -> Callable[[str], str]:
+def request_handler(setting: RunSetting) -> Callable[[str], str]:
     """Return the `__send` of a run: a request as JSON in, its answer as JSON out.
 
     Raises:
         Exit: The script ended itself.
-        TimedOut: The run is past its deadline; it is noticed at the next request only.
+        ScriptTimeout: The run is past its deadline; it is noticed at the next request only.
     """
     outside, dispatcher = setting.outside, setting.dispatcher
-    services = _services(outside)
+    services = _host_services(outside)
 
-    def send(text: str) -> str:
+    def handle_request(text: str) -> str:
         outside.check()
         request = json.loads(text)
         name = request["op"]
         struck: list[InjectedFault] = []
         try:
             if name in OPERATIONS:
-                value = setting.handled(request, lambda r: dispatcher().answer(name, r, struck))
+                value = setting.handled(
+                    request, lambda r: dispatcher().answer_request(name, r, struck)
+                )
             else:
                 value = services[name](request)
             reply = {"value": value}
         except EventRefusedError as error:
             world = dispatcher().worlds.get(request.get("root", {}).get("key"))
             name = world.tables.app.name if world is not None else "osascript"
-            message = text_of(error.number, name, dispatcher().faults.scenario.language)
+            message = error_message(error.number, name, dispatcher().faults.scenario.language)
             reply = {"error": {"number": error.number, "message": message}}
         except Unreachable:
-            reply = {"missing": text_of(_NOT_FOUND, "", dispatcher().faults.scenario.language)}
+            reply = {
+                "missing": error_message(_NOT_FOUND, "", dispatcher().faults.scenario.language)
+            }
         except OSError as error:
             reply = {"missing": str(error.strerror)}
-        suffer(struck, outside)
+        apply_process_faults(struck, outside)
         return json.dumps(reply)
 
-    return send
+    return handle_request
 
 
 _SEGFAULT: Final = 139
 
 
-def suffer(faults: Sequence[InjectedFault], outside: Outside) -> None:
+def apply_process_faults(faults: Sequence[InjectedFault], outside: HostEnvironment) -> None:
     """Carry out what `faults` say about the process, in order: wait, fork, write, end.
 
     Inside another program (`outside.own` is False) nothing is forked and no signal touched; a
@@ -204,7 +208,7 @@ def suffer(faults: Sequence[InjectedFault], outside: Outside) -> None:
         if fault.ignore_term and outside.own:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if fault.fork and outside.own:
-            _fork(fault)
+            _fork_child(fault)
         if fault.delay:
             outside.sleep(fault.delay)
             outside.check()
@@ -212,14 +216,14 @@ def suffer(faults: Sequence[InjectedFault], outside: Outside) -> None:
             outside.streams.write(fault.descriptor, fault.write.encode() * fault.repeat)
         if fault.exit is not None:
             if fault.exit != _SEGFAULT:
-                raise Exit(fault.exit)
+                raise ScriptExit(fault.exit)
             if outside.own:
                 signal.signal(signal.SIGSEGV, signal.SIG_DFL)
                 os.kill(os.getpid(), signal.SIGSEGV)
-            raise Exit(-signal.SIGSEGV)
+            raise ScriptExit(-signal.SIGSEGV)
 
 
-def _fork(fault: InjectedFault) -> None:
+def _fork_child(fault: InjectedFault) -> None:
     """Leave a child behind that holds all descriptors and sleeps; it is ready at the return."""
     ready, said = os.pipe()
     if os.fork() == 0:

@@ -18,22 +18,24 @@ _FIRST: Final = "com.apple.finder"
 _DISPLAYS: Final = ({"width": 1440, "height": 900, "scale": 2},)
 
 
-def activate(worlds: Mapping[str, AppWorld], front: AppWorld) -> None:
+def activate_app(worlds: Mapping[str, AppWorld], front: AppWorld) -> None:
     """Bring an app to the front."""
     for world in worlds.values():
         world.data.pop(FRONT, None)
     front.data[FRONT] = True
-    processes = _processes(worlds)
+    processes = _process_rows(worlds)
     if any(row.get("name") == front.tables.app.name for row in processes):
         for row in processes:
             row["frontmost"] = row.get("name") == front.tables.app.name
 
 
-def machine(worlds: Mapping[str, AppWorld], runs: Callable[[AppWorld], bool]) -> dict[str, Any]:
+def machine_state(
+    worlds: Mapping[str, AppWorld], runs: Callable[[AppWorld], bool]
+) -> dict[str, Any]:
     """Return the apps as launch services know them, the look and the displays; sends no event."""
     apps = [world for world in worlds.values() if world.tables.app.kind == "application"]
     running = [world for world in apps if runs(world)]
-    said = next((row.get("name") for row in _processes(worlds) if row.get("frontmost")), "")
+    said = next((row.get("name") for row in _process_rows(worlds) if row.get("frontmost")), "")
     in_front = (
         [world for world in running if FRONT in world.data],
         [world for world in running if world.tables.app.name == said],
@@ -56,7 +58,7 @@ def machine(worlds: Mapping[str, AppWorld], runs: Callable[[AppWorld], bool]) ->
     return {"apps": rows, "dark": looks.get("darkMode") is True, "displays": [*_DISPLAYS]}
 
 
-def _processes(worlds: Mapping[str, AppWorld]) -> list[dict[str, Any]]:
+def _process_rows(worlds: Mapping[str, AppWorld]) -> list[dict[str, Any]]:
     events = worlds.get(_EVENTS)
     rows = events.data.get("applicationProcesses", []) if events else []
     return [row for row in rows if isinstance(row, dict)]

@@ -21,7 +21,7 @@ STANDARD_PROPERTIES = ("id", "name", "version", "frontmost", "running")
 _ANYWHERE = ("class", "properties", "id", "name")
 
 
-class Meaning(NamedTuple):
+class NameMeaning(NamedTuple):
     """What a chain denotes: its kind, its class if it has one, its property if it is one."""
 
     kind: Kind
@@ -50,7 +50,10 @@ def property_of_kin(tables: Tables, term: str | None, name: str) -> Property | N
     if found is not None or term is None:
         return found
     return next(
-        filter(None, (property_named(tables, sub, name) for sub in kin(tables, term))), None
+        filter(
+            None, (property_named(tables, sub, name) for sub in class_descendants(tables, term))
+        ),
+        None,
     )
 
 
@@ -71,12 +74,12 @@ def element_class(tables: Tables, term: str | None, plural: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def kin(tables: Tables, term: str) -> tuple[str, ...]:
+def class_descendants(tables: Tables, term: str) -> tuple[str, ...]:
     """Return `term` and the classes that descend from it."""
     return tuple(name for name in tables.classes if tables.descends(name, term))
 
 
-def names_of(tables: Tables, term: str) -> list[str]:
+def member_names(tables: Tables, term: str) -> list[str]:
     """Return the JXA names of what objects of `term` have."""
     listed = (row.term for row in tables.elements(term) if row.term in tables.classes)
     plurals = (tables.classes[name].plural for name in listed)
@@ -86,7 +89,7 @@ def names_of(tables: Tables, term: str) -> list[str]:
 def unknown_name(tables: Tables, chain: Chain) -> str | None:
     """Return the first name of `chain` that the dictionary lacks; commands are not looked at."""
     named = (end for end, step in enumerate(chain, 1) if step.kind == "p")
-    unknown = (end for end in named if place_of(tables, chain[:end]).kind == "unknown")
+    unknown = (end for end in named if chain_meaning(tables, chain[:end]).kind == "unknown")
     return next((str(chain[end - 1].value) for end in unknown), None)
 
 
@@ -101,39 +104,39 @@ def is_member(tables: Tables, term: str | None, name: str) -> bool:
     return name in _ANYWHERE or found is not None
 
 
-def place_of(tables: Tables, chain: Chain) -> Meaning:
+def chain_meaning(tables: Tables, chain: Chain) -> NameMeaning:
     """Return what `chain` denotes; commands are not looked at."""
-    place = Meaning("application", APPLICATION)
+    place = NameMeaning("application", APPLICATION)
     for kind, value in chain:
         if kind == "p":
-            place = _named(tables, place, value)
+            place = _name_meaning(tables, place, value)
         elif kind in ("i", "n", "id", "o", "x"):
-            place = place if place.kind == "unknown" else Meaning("object", place.term)
+            place = place if place.kind == "unknown" else NameMeaning("object", place.term)
         elif kind in ("w", "r"):
-            place = Meaning("elements", place.term)
+            place = NameMeaning("elements", place.term)
         elif kind == "new":
-            place = Meaning("object", value)
+            place = NameMeaning("object", value)
     return place
 
 
-def _named(tables: Tables, owner: Meaning, name: str) -> Meaning:
+def _name_meaning(tables: Tables, owner: NameMeaning, name: str) -> NameMeaning:
     if owner.kind == "unknown":
         return owner
     for term in [owner.term, None] if owner.term is not None else [None]:
         prop = property_of_kin(tables, term, name)
         if prop is not None:
             cls = class_of_type(tables, prop.type)
-            return Meaning("object" if cls else "value", cls, prop)
+            return NameMeaning("object" if cls else "value", cls, prop)
         cls = element_class(tables, term, name)
         if cls is not None:
-            return Meaning("elements", cls)
+            return NameMeaning("elements", cls)
     if owner.kind == "application":
         # The constructor of a class: `OutgoingMessage`, `UIElement`.
         wanted = name.casefold() if name[:1].isupper() else None
         terms = (term for term, row in tables.classes.items() if row.jxa.casefold() == wanted)
         cls = next(terms, None)
         if cls is not None:
-            return Meaning("class", cls)
+            return NameMeaning("class", cls)
         if name in STANDARD_PROPERTIES:
-            return Meaning("value")
-    return Meaning("value" if name in _ANYWHERE else "unknown")
+            return NameMeaning("value")
+    return NameMeaning("value" if name in _ANYWHERE else "unknown")

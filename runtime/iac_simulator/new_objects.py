@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.words import fold
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.follow import Found, Many, Value, follow, refer
+from iac_simulator.follow import Found, FoundItems, FoundValue, resolve_chain, resolve_reference
 from iac_simulator.values import AppReference, Chain
 from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
 
@@ -42,7 +42,7 @@ class NewObjectPlace(NamedTuple):
     beside: Data | None = None
 
 
-def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> AppReference:
+def insert_object(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> AppReference:
     """Put an object into a list, with its class where the list is one of another."""
     row = world.tables.classes.get(term)
     if row is not None and row.plural != place.plural:
@@ -54,10 +54,10 @@ def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> App
     if place.beside is not None and not front:
         index = next(i for i, one in enumerate(items) if one is place.beside) + (not place.first)
     items.insert(index, data)
-    return world.reference(world.held_at(place.owner, place.plural, index).chain)
+    return world.make_reference(world.list_item(place.owner, place.plural, index).chain)
 
 
-def identify(world: AppWorld, term: str, made: Data) -> None:
+def assign_id(world: AppWorld, term: str, made: Data) -> None:
     """Give a new object its id: a number that the world never gives twice, or a word with it."""
     prop = world.id_property(term)
     if prop is None:
@@ -65,8 +65,8 @@ def identify(world: AppWorld, term: str, made: Data) -> None:
     if "@next" not in world.data:
         # Once, at the first object that is made: a look at all of them each time is what would
         # make the thousandth slow.
-        nodes = world.descendants(world.root)
-        world.data["@next"] = max((_number(world, node) + 1 for node in nodes), default=1)
+        nodes = world.descendant_objects(world.root)
+        world.data["@next"] = max((_id_number(world, node) + 1 for node in nodes), default=1)
     number = world.data["@next"]
     if prop.jxa in made:
         number = made[prop.jxa] if isinstance(made[prop.jxa], int) else 0
@@ -77,9 +77,9 @@ def identify(world: AppWorld, term: str, made: Data) -> None:
     made[prop.jxa] = number if prop.type in ("integer", "number", "real") else f"{word}-{number}"
 
 
-def _number(world: AppWorld, node: WorldObject) -> int:
-    """Return the number in the id of an object, as `identify` gives ids; 0 for another one."""
-    ident = world.id_of(node.data, node.term)
+def _id_number(world: AppWorld, node: WorldObject) -> int:
+    """Return the number in the id of an object, as `assign_id` gives ids; 0 for another one."""
+    ident = world.object_id(node.data, node.term)
     found = re.fullmatch(r"[A-Za-z]+-(\d+)", ident) if isinstance(ident, str) else None
     return int(found[1]) if found else ident if isinstance(ident, int) else 0
 
@@ -90,53 +90,53 @@ def object_at(world: AppWorld, chain: Chain) -> WorldObject:
     Raises:
         EventRefusedError: -10024 it is none.
     """
-    found = follow(world, chain)
-    if isinstance(found, Value) and isinstance(found.value, str) and found.owner is not None:
+    found = resolve_chain(world, chain)
+    if isinstance(found, FoundValue) and isinstance(found.value, str) and found.owner is not None:
         found.owner.data[found.name] = {TEXT: found.value}
-        found = follow(world, chain)
+        found = resolve_chain(world, chain)
     if not isinstance(found, WorldObject):
         raise EventRefusedError(-10024)
     return found
 
 
-def target(world: AppWorld, value: Any) -> WorldObject:
+def target_object(world: AppWorld, value: Any) -> WorldObject:
     """Return the object that a place or a direct parameter names: a reference or a path.
 
     Raises:
         EventRefusedError: -43 nothing is at the path, -1700 it is no object.
     """
     if isinstance(value, dict) and "path" in value:
-        node = world.by_path(value["path"])
+        node = world.object_by_path(value["path"])
         if node is None:
             raise EventRefusedError(-43)
         return node
     if not isinstance(value, AppReference):
         raise EventRefusedError(-1700)
-    found = follow(world, value.chain)
-    if isinstance(found, Many):
+    found = resolve_chain(world, value.chain)
+    if isinstance(found, FoundItems):
         return object_at(world, value.chain[:-1])
     if not isinstance(found, WorldObject):
         raise EventRefusedError(-1700)
     return found
 
 
-def nodes_of(world: AppWorld, direct: Any) -> list[WorldObject]:
+def direct_objects(world: AppWorld, direct: Any) -> list[WorldObject]:
     """Return the objects that a direct parameter names, lists and filters taken apart."""
     if isinstance(direct, list):
-        return [node for item in direct for node in nodes_of(world, item)]
+        return [node for item in direct for node in direct_objects(world, item)]
     if isinstance(direct, AppReference):
-        return flat(follow(world, direct.chain))
-    return [target(world, direct)]
+        return flatten_objects(resolve_chain(world, direct.chain))
+    return [target_object(world, direct)]
 
 
-def flat(found: Found) -> list[WorldObject]:
+def flatten_objects(found: Found) -> list[WorldObject]:
     """Return the objects that were found, one or many.
 
     Raises:
         EventRefusedError: -1708 it is a value.
     """
-    if isinstance(found, Many):
-        return [node for item in found.items for node in flat(item)]
+    if isinstance(found, FoundItems):
+        return [node for item in found.items for node in flatten_objects(item)]
     if not isinstance(found, WorldObject):
         raise EventRefusedError(-1708)
     return [found]
@@ -161,17 +161,17 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
         if not isinstance(owner.data.get(plural), list):
             plural = _plural_for(world, owner, term) or plural
         return NewObjectPlace(owner, plural, chain[-1].value == "beginning")
-    owner = target(world, at) if at is not None else world.root
+    owner = target_object(world, at) if at is not None else world.root
     plural = _plural_for(world, owner, term)
     # `at: folder.notes` names the list itself.
     named = chain[-1] if plural is None and chain and chain[-1].kind == "p" else None
-    if named is not None and isinstance(follow(world, chain), Many):
+    if named is not None and isinstance(resolve_chain(world, chain), FoundItems):
         return NewObjectPlace(object_at(world, chain[:-1]), named.value)
     if plural is not None and isinstance(owner.data.get(plural), list):
         return NewObjectPlace(owner, plural)
     # The app's own defaults (`defaultList`), then the first object that has such a list; last a
     # new list on the owner, where its class allows one.
-    for node in itertools.chain(_defaults(world, owner), world.descendants(owner)):
+    for node in itertools.chain(_default_objects(world, owner), world.descendant_objects(owner)):
         inner = _plural_for(world, node, term)
         if inner is not None and isinstance(node.data.get(inner), list):
             return NewObjectPlace(node, inner)
@@ -197,10 +197,10 @@ def _plural_for(world: AppWorld, owner: WorldObject, term: str) -> str | None:
     return next(held, plurals[0])
 
 
-def _defaults(world: AppWorld, owner: WorldObject, depth: int = 3) -> Iterator[WorldObject]:
+def _default_objects(world: AppWorld, owner: WorldObject, depth: int = 3) -> Iterator[WorldObject]:
     for key, value in owner.data.items():
         if depth and fold(key).startswith("default") and isinstance(value, dict) and "ref" in value:
-            found = refer(world, value["ref"])
+            found = resolve_reference(world, value["ref"])
             if found is not None:
                 yield found
-                yield from _defaults(world, found, depth - 1)
+                yield from _default_objects(world, found, depth - 1)

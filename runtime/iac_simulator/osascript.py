@@ -28,7 +28,7 @@ from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
 from iac_simulator.engine import MissingEngineError
 from iac_simulator.errors import StateError
-from iac_simulator.host import Descriptors, Outside
+from iac_simulator.host import HostEnvironment, ProcessStreams
 from iac_simulator.scenario import read_scenario
 from iac_simulator.simulator import Simulator
 
@@ -38,12 +38,12 @@ def main() -> int:
     try:
         faults = os.environ.get("IAC_SIMULATOR_FAULTS")
         scenario = read_scenario(Path(faults)) if faults else None
-        simulator = Simulator(load_tables(_folders()), faults=scenario)
+        simulator = Simulator(load_tables(_tool_folders()), faults=scenario)
         if faults:
             simulator.faults.file = Path(f"{faults}.counts")
         session = _Session(simulator)
-        outside = Outside(Descriptors(), time.sleep, lambda: None, own=True)
-        return simulator.run(sys.argv[1:], outside, session.turn)
+        outside = HostEnvironment(ProcessStreams(), time.sleep, lambda: None, own=True)
+        return simulator.run(sys.argv[1:], outside, session.hold_state)
     except (StateError, SetupError, MissingEngineError, OSError) as error:
         os.write(2, f"osascript: {error}\n".encode("utf-8", "replace"))
         return 1
@@ -66,7 +66,7 @@ def load_tables(folders: Sequence[Path]) -> list[Tables]:
     return found
 
 
-def _folders() -> list[Path]:
+def _tool_folders() -> list[Path]:
     named = os.environ.get("IAC_SIMULATOR_TOOLS")
     if named:
         return [Path(folder) for folder in named.split(os.pathsep) if folder]
@@ -85,29 +85,29 @@ class _Session:
         self._seen: tuple[int, int, int] | None = None
         self._kept: str | None = None
         if self._state is not None:
-            with storage.locked(self._state):
-                self._refresh(self._state)
+            with storage.lock_state(self._state):
+                self._load_changes(self._state)
 
     @contextlib.contextmanager
-    def turn(self) -> Iterator[None]:
+    def hold_state(self) -> Iterator[None]:
         """Hold the state file around a request: read what others changed, write what this did."""
         try:
             if self._state is None:
                 yield
             else:
-                with storage.locked(self._state):
-                    self._refresh(self._state)
+                with storage.lock_state(self._state):
+                    self._load_changes(self._state)
                     try:
                         yield
                     finally:
                         # Only an event can have changed anything; a failed one too.
                         if self._simulator.events:
-                            self._keep(self._state)
+                            self._save_state(self._state)
         finally:
-            self._append()
+            self._write_events()
 
-    def _refresh(self, path: Path) -> None:
-        mark = _mark(path)
+    def _load_changes(self, path: Path) -> None:
+        mark = _file_version(path)
         if mark != self._seen:
             if mark is not None:
                 self._simulator.load(path)
@@ -115,13 +115,13 @@ class _Session:
         if self._kept is None:
             self._kept = self._simulator.text(path.suffix)
 
-    def _keep(self, path: Path) -> None:
+    def _save_state(self, path: Path) -> None:
         text = self._simulator.text(path.suffix)
         if text != self._kept:
             files.write_whole(path, text)
-            self._seen, self._kept = _mark(path), text
+            self._seen, self._kept = _file_version(path), text
 
-    def _append(self) -> None:
+    def _write_events(self) -> None:
         """Write the new events down and forget them: a worker runs for days."""
         events, self._simulator.events[:] = list(self._simulator.events), []
         if self._log is not None and events:
@@ -130,7 +130,7 @@ class _Session:
                 file.write("".join(f"{line}\n" for line in lines))
 
 
-def _mark(path: Path) -> tuple[int, int, int] | None:
+def _file_version(path: Path) -> tuple[int, int, int] | None:
     """Return what tells one version of a file from another; None where there is no file."""
     try:
         status = path.stat()

@@ -8,7 +8,13 @@ from typing import Any, Final, NamedTuple
 
 from iac_simulator.engine import Engine, EngineError, MissingEngineError, new_engine
 from iac_simulator.errors import error_line, error_text
-from iac_simulator.host import Exit, Outside, RunSetting, handler, suffer
+from iac_simulator.host import (
+    HostEnvironment,
+    RunSetting,
+    ScriptExit,
+    apply_process_faults,
+    request_handler,
+)
 
 
 class CommandLineError(ValueError):
@@ -76,34 +82,34 @@ def run_script(argv: Sequence[str], setting: RunSetting) -> int:
         argv: The arguments without the program's name.
 
     Raises:
-        TimedOut: `outside.check` said so.
+        ScriptTimeout: `outside.check` said so.
     """
     outside = setting.outside
     try:
         options = read_options(argv)
     except CommandLineError as error:
-        return _fail(outside, 2, f"{error}\n", 64)
+        return _write_failure(outside, 2, f"{error}\n", 64)
     if options.language.casefold() != "javascript":
         text = f"the simulator runs JavaScript only, not {options.language}: use -l JavaScript"
-        return _fail(outside, 2, f"osascript: {text}\n")
+        return _write_failure(outside, 2, f"osascript: {text}\n")
     try:
-        script = _script(options, outside)
+        script = _read_script(options, outside)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        return _fail(outside, 2, f"osascript: {options.file or 'stdin'}: {reason}\n")
+        return _write_failure(outside, 2, f"osascript: {options.file or 'stdin'}: {reason}\n")
     try:
-        suffer(setting.dispatcher().faults.strike("start"), outside)
-        engine = new_engine(setting.engine, handler(setting), outside.check)
+        apply_process_faults(setting.dispatcher().faults.due_faults("start"), outside)
+        engine = new_engine(setting.engine, request_handler(setting), outside.check)
         if options.interactive:
-            return _interactive(engine, script, setting)
-        return _run(engine, options, script, setting)
+            return _run_interactive(engine, script, setting)
+        return _run_once(engine, options, script, setting)
     except MissingEngineError as error:
-        return _fail(outside, 2, f"osascript: {error}\n")
-    except Exit as ended:
+        return _write_failure(outside, 2, f"osascript: {error}\n")
+    except ScriptExit as ended:
         return ended.status if ended.status < 0 else ended.status & 0xFF
 
 
-def _script(options: CommandLine, outside: Outside) -> str:
+def _read_script(options: CommandLine, outside: HostEnvironment) -> str:
     if options.lines is not None:
         text = "\n".join(options.lines)
     elif options.file is not None:
@@ -117,7 +123,7 @@ def _script(options: CommandLine, outside: Outside) -> str:
     return "//" + text if text.startswith("#!") else text
 
 
-def _call(engine: Engine, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def _call_engine(engine: Engine, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         reply: dict[str, Any] = json.loads(engine.call(name, json.dumps(request)))
     except EngineError as stopped:
@@ -126,9 +132,9 @@ def _call(engine: Engine, name: str, request: Mapping[str, Any]) -> dict[str, An
     return reply
 
 
-def _run(engine: Engine, options: CommandLine, script: str, setting: RunSetting) -> int:
+def _run_once(engine: Engine, options: CommandLine, script: str, setting: RunSetting) -> int:
     request = {"script": script, "argv": options.argv, "form": options.form, "now": setting.now}
-    reply = _call(engine, "__run", request)
+    reply = _call_engine(engine, "__run", request)
     if "error" not in reply:
         if not reply.get("empty"):
             setting.outside.streams.write(1, f"{reply['text']}\n".encode("utf-8", "replace"))
@@ -136,17 +142,17 @@ def _run(engine: Engine, options: CommandLine, script: str, setting: RunSetting)
     style = setting.dispatcher().faults.scenario.error_lines
     text = error_text(reply, script, translated=engine.translated)
     line = error_line(reply["error"], text, script, options.file, style)
-    return _fail(setting.outside, 1 if options.errors == "o" else 2, line)
+    return _write_failure(setting.outside, 1 if options.errors == "o" else 2, line)
 
 
-def _interactive(engine: Engine, script: str, setting: RunSetting) -> int:
+def _run_interactive(engine: Engine, script: str, setting: RunSetting) -> int:
     """Answer line by line; a script that was given is loaded first, its `run` is not called."""
     streams = setting.outside.streams
     if script:
-        _call(engine, "__step", {"line": script, "now": setting.now})
+        _call_engine(engine, "__step", {"line": script, "now": setting.now})
     streams.write(1, _PROMPT)
-    for line in _lines(setting.outside):
-        reply = _call(engine, "__step", {"line": line, "now": None})
+    for line in _input_lines(setting.outside):
+        reply = _call_engine(engine, "__step", {"line": line, "now": None})
         if "error" in reply:
             text = error_text(reply, line, translated=engine.translated)
             said = f"!! Error on line 1: {text}\n"
@@ -157,7 +163,7 @@ def _interactive(engine: Engine, script: str, setting: RunSetting) -> int:
     return 0
 
 
-def _lines(outside: Outside) -> Iterator[str]:
+def _input_lines(outside: HostEnvironment) -> Iterator[str]:
     """Yield the lines of standard input as they come; the rest at the end counts as one."""
     rest = b""
     while data := outside.streams.read(0, 0):
@@ -167,6 +173,6 @@ def _lines(outside: Outside) -> Iterator[str]:
         yield rest.decode("utf-8", "replace")
 
 
-def _fail(outside: Outside, descriptor: int, text: str, status: int = 1) -> int:
+def _write_failure(outside: HostEnvironment, descriptor: int, text: str, status: int = 1) -> int:
     outside.streams.write(descriptor, text.encode("utf-8", "replace"))
     return status

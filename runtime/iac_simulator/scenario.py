@@ -14,7 +14,7 @@ from typing import Any, Final, get_type_hints
 
 from iac_base.errors import near_text
 from iac_simulator.errors import LANGUAGES, StateError
-from iac_simulator.state import locked, read_table
+from iac_simulator.state import lock_state, read_table
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def scenario_of(data: Any, where: str = "scenario") -> FaultScenario:
+def parse_scenario(data: Any, where: str = "scenario") -> FaultScenario:
     """Return the scenario in plain data.
 
     Raises:
@@ -94,17 +94,19 @@ def scenario_of(data: Any, where: str = "scenario") -> FaultScenario:
     if not isinstance(rows, list):
         raise StateError(f"{where}: fault must be a list of tables: write [[fault]].")
     machine = {key: value for key, value in data.items() if key != "fault"}
-    _check(machine, FaultScenario, where)
+    _check_row(machine, FaultScenario, where)
     faults = []
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise StateError(f"{where}: fault {number}: must be a table.")
-        _check(row, InjectedFault, f"{where}: fault {number}")
+        _check_row(row, InjectedFault, f"{where}: fault {number}")
         faults.append(InjectedFault(**row))
     return FaultScenario(tuple(faults), **machine)
 
 
-def _check(row: Mapping[str, Any], table: type[FaultScenario | InjectedFault], where: str) -> None:
+def _check_row(
+    row: Mapping[str, Any], table: type[FaultScenario | InjectedFault], where: str
+) -> None:
     kinds = get_type_hints(table)
     if kinds.pop("faults", None):
         kinds["fault"] = Any
@@ -127,11 +129,11 @@ def read_scenario(path: Path) -> FaultScenario:
     Raises:
         StateError: It cannot be read, or says what there is not.
     """
-    return scenario_of(read_table(path, "scenario"), str(path))
+    return parse_scenario(read_table(path, "scenario"), str(path))
 
 
 @dataclass
-class Faults:
+class FaultCounter:
     """Counts occasions and says which faults strike; safe to share between threads.
 
     `counts` holds how often each fault of the scenario found what it fits, in the same order. With
@@ -146,7 +148,9 @@ class Faults:
     def __post_init__(self) -> None:
         self.counts += [0] * (len(self.scenario.faults) - len(self.counts))
 
-    def strike(self, on: str, names: Sequence[str] = (), event: str = "") -> list[InjectedFault]:
+    def due_faults(
+        self, on: str, names: Sequence[str] = (), event: str = ""
+    ) -> list[InjectedFault]:
         """Count an occasion and return the faults that strike, in the order of the scenario.
 
         Raises:
@@ -156,7 +160,7 @@ class Faults:
         if not self.scenario.faults:
             return struck
         folded = {"", *(name.casefold() for name in names)}
-        with self._lock, self._shared():
+        with self._lock, self._share_counts():
             for index, fault in enumerate(self.scenario.faults):
                 named = fault.app.casefold() in folded and fault.event in ("", event)
                 if fault.on != on or not named:
@@ -168,12 +172,12 @@ class Faults:
         return struck
 
     @contextmanager
-    def _shared(self) -> Iterator[None]:
+    def _share_counts(self) -> Iterator[None]:
         """Read what other processes counted too, and keep what is counted in the block."""
         if self.file is None:
             yield
             return
-        with locked(self.file):
+        with lock_state(self.file):
             with suppress(OSError, ValueError):
                 known = json.loads(self.file.read_text("utf-8"))
                 self.counts[: len(known)] = known[: len(self.counts)]

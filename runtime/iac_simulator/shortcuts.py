@@ -46,7 +46,7 @@ _KINDS: Final[Mapping[str, type | tuple[type, ...]]] = {
 }
 
 
-def world(tables: Tables) -> dict[str, Any]:
+def intent_actions(tables: Tables) -> dict[str, Any]:
     """Return the actions of an app's intents, for `apps`, from the tables of its module."""
     plain = {"boolean": True, "integer": 1, "real": 1.0}
     found: dict[str, Any] = {}
@@ -66,18 +66,18 @@ def world(tables: Tables) -> dict[str, Any]:
     return found
 
 
-def in_process(state: "State") -> Callable[..., Completed]:
+def process_runner(state: "State") -> Callable[..., Completed]:
     """Return what runs the program's commands here, on a state that lasts as long as it does."""
 
-    def run(argv: Sequence[str], stdin: bytes, timeout: float, **_more: Any) -> Completed:  # noqa: ARG001
+    def run_in_process(argv: Sequence[str], *_streams: Any, **_more: Any) -> Completed:
         try:
-            return Completed(command(argv[1:], state).encode(), b"", 0)
+            return Completed(run_shortcuts_command(argv[1:], state).encode(), b"", 0)
         except DismissedError:
             return Completed(b"", b"", 0)
         except ShortcutsError as error:
             return Completed(b"", str(error).encode(), 1)
 
-    return run
+    return run_in_process
 
 
 class ShortcutsError(Exception):
@@ -94,7 +94,7 @@ def main() -> int:
     state: State = json.loads(path.read_text("utf-8")) if path.exists() else {}
     status = 0
     try:
-        sys.stdout.write(command(sys.argv[1:], state))
+        sys.stdout.write(run_shortcuts_command(sys.argv[1:], state))
     except DismissedError:
         pass
     except ShortcutsError as error:
@@ -104,7 +104,7 @@ def main() -> int:
     return status
 
 
-def command(argv: Sequence[str], state: State) -> str:
+def run_shortcuts_command(argv: Sequence[str], state: State) -> str:
     """Carry out a command, and return what it prints.
 
     Raises:
@@ -134,7 +134,9 @@ def command(argv: Sequence[str], state: State) -> str:
             time.sleep(state.get("seconds", 0.0))
             # A file that is no text is dropped without a word.
             text = Path(given).read_text("utf-8") if given.endswith(".txt") else ""
-            _Run(state, ident.upper(), text).all(known[ident.upper()]["workflow"], Path(target))
+            _ShortcutRun(state, ident.upper(), text).run_workflow(
+                known[ident.upper()]["workflow"], Path(target)
+            )
             return ""
         case ["run", *_]:
             raise ShortcutsError("Couldn't find shortcut")
@@ -142,7 +144,7 @@ def command(argv: Sequence[str], state: State) -> str:
 
 
 @dataclass
-class _Run:
+class _ShortcutRun:
     """One run: the input as text, and what each action gave."""
 
     state: State
@@ -150,7 +152,7 @@ class _Run:
     given: str
     values: dict[str, Any] = field(default_factory=dict)
 
-    def all(self, workflow: Mapping[str, Any], target: Path) -> None:
+    def run_workflow(self, workflow: Mapping[str, Any], target: Path) -> None:
         found = None
         # Of each If that is open, whether what stands now runs, and what ran last in it.
         runs: list[bool] = []
@@ -160,13 +162,13 @@ class _Run:
                 match held["WFControlFlowMode"]:
                     case 0:
                         asked = held["WFInput"]["Variable"]
-                        runs.append(all(runs) and self.value(asked) not in (None, ""))
+                        runs.append(all(runs) and self.resolve_variable(asked) not in (None, ""))
                     case 1:
                         runs[-1] = all(runs[:-1]) and not runs[-1]
                     case _:
                         runs.pop()
             elif all(runs):
-                found = self.step(step["WFWorkflowActionIdentifier"], held)
+                found = self.run_action(step["WFWorkflowActionIdentifier"], held)
             if all(runs):
                 # The end of an If gives what its branch gave.
                 self.values[held["UUID"]] = found
@@ -174,67 +176,67 @@ class _Run:
         if workflow.get("WFWorkflowHasOutputAction") and isinstance(found, str):
             target.write_text(found, "utf-8")
 
-    def step(self, name: str, held: Mapping[str, Any]) -> Any:
+    def run_action(self, name: str, held: Mapping[str, Any]) -> Any:
         match name.removeprefix(_BUILT_IN):
             case "detect.dictionary":
                 try:
-                    found = json.loads(self.value(held["WFInput"]))
+                    found = json.loads(self.resolve_variable(held["WFInput"]))
                 except ValueError:
                     return {}
                 return found if isinstance(found, dict) else {}
             case "getvalueforkey":
-                return self.value(held["WFInput"]).get(held["WFDictionaryKey"])
+                return self.resolve_variable(held["WFInput"]).get(held["WFDictionaryKey"])
             case "gettext":
-                return self.value(held["WFTextActionText"])
+                return self.resolve_variable(held["WFTextActionText"])
             case "output":
-                return self.value(held["WFOutput"])
+                return self.resolve_variable(held["WFOutput"])
         action = self.state.get("apps", {}).get(name)
         if action is None:
             raise ShortcutsError("An action is not available on this device.")
-        return self.act(name, action, held)
+        return self.run_app_action(name, action, held)
 
-    def act(self, name: str, action: Mapping[str, Any], held: Mapping[str, Any]) -> Any:
+    def run_app_action(self, name: str, action: Mapping[str, Any], held: Mapping[str, Any]) -> Any:
         passed = {}
         for key, row in action.get("parameters", {}).items():
             value = None
             if key in held and key not in _OWN:
-                value = self.value(held[key], bare=row["type"] not in _TEXTS)
+                value = self.resolve_variable(held[key], bare=row["type"] not in _TEXTS)
             kinds = _KINDS.get(row["type"], str)
             wrong = not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)
             if value in (None, "") and not row["required"]:
                 continue
             # A value that is missing or is none of the type is asked for.
             if value in (None, "") or wrong or value not in row.get("cases", [value]):
-                self.ask()
+                self.wait_for_person()
             passed[key] = value
         grants = self.state.setdefault("grants", {})
         if action.get("writes") and grants.get(self.ident) != "always":
-            grants[self.ident] = self.state.get("answers") or self.ask()
+            grants[self.ident] = self.state.get("answers") or self.wait_for_person()
             if grants[self.ident] == "no":
                 raise DismissedError
         self.state.setdefault("done", []).append({"action": name, "parameters": passed})
         return action.get("answer")
 
-    def ask(self) -> NoReturn:
+    def wait_for_person(self) -> NoReturn:
         """Wait for somebody: nobody is there."""
         time.sleep(self.state.get("patience", _FOREVER))
         raise DismissedError
 
-    def value(self, held: Mapping[str, Any], *, bare: bool = True) -> Any:
+    def resolve_variable(self, held: Mapping[str, Any], *, bare: bool = True) -> Any:
         """Return what a variable or a text with variables stands for."""
         inner = held["Value"]
         if held["WFSerializationType"] == "WFTextTokenAttachment":
             if not bare:
                 raise ShortcutsError("A text cannot be a bare variable.")
-            return self.source(inner)
+            return self.source_value(inner)
         marks = inner["attachmentsByRange"]
         found = (
-            self.source(marks[f"{{{at}, 1}}"]) if char == _HERE else char
+            self.source_value(marks[f"{{{at}, 1}}"]) if char == _HERE else char
             for at, char in enumerate(inner["string"])
         )
         return "".join("" if one is None else str(one) for one in found)
 
-    def source(self, source: Mapping[str, Any]) -> Any:
+    def source_value(self, source: Mapping[str, Any]) -> Any:
         extension = source["Type"] == "ExtensionInput"
         return self.given if extension else self.values[source["OutputUUID"]]
 

@@ -20,12 +20,12 @@ from iac_simulator import state as storage
 from iac_simulator.dispatcher import Dispatcher
 from iac_simulator.engine import ENGINES, engine_name
 from iac_simulator.errors import StateError
-from iac_simulator.host import Buffers, Outside, RunSetting, TimedOut
-from iac_simulator.plausible import plausible_world
+from iac_simulator.host import BufferStreams, HostEnvironment, RunSetting, ScriptTimeout
+from iac_simulator.plausible import default_world
 from iac_simulator.run import run_script
-from iac_simulator.scenario import Faults, FaultScenario
+from iac_simulator.scenario import FaultCounter, FaultScenario
 from iac_simulator.state import check_world
-from iac_simulator.values import SentEvent, instant, to_iso
+from iac_simulator.values import SentEvent, parse_instant, to_iso
 from iac_simulator.world import AppWorld
 
 _NOW: Final = "@now"
@@ -56,11 +56,11 @@ class _Worlds(Mapping[str, AppWorld]):
 
     def __getitem__(self, key: str) -> AppWorld:
         tables = self._tables[key]
-        self._check(key)
+        self._check_described(key)
         if key in self._state:
             return AppWorld(tables, self._state[key])
         if key not in self._made:
-            world = plausible_world(tables)
+            world = default_world(tables)
             self._made[key] = (world, copy.deepcopy(world))
         return AppWorld(tables, self._made[key][0])
 
@@ -70,7 +70,7 @@ class _Worlds(Mapping[str, AppWorld]):
     def __len__(self) -> int:
         return len(self._tables)
 
-    def _check(self, key: str) -> None:
+    def _check_described(self, key: str) -> None:
         if key in self._unchecked:
             self._unchecked.discard(key)
             try:
@@ -78,10 +78,10 @@ class _Worlds(Mapping[str, AppWorld]):
             except StateError:
                 del self._state[key]
 
-    def state(self) -> dict[str, Any]:
+    def current_state(self) -> dict[str, Any]:
         """Return the state with the made worlds that a script changed."""
         for key in [*self._unchecked]:
-            self._check(key)
+            self._check_described(key)
         changed = {key: now for key, (now, made) in self._made.items() if now != made}
         return {**self._state, **changed}
 
@@ -114,7 +114,7 @@ class Simulator:
         faults: FaultScenario | None = None,
     ) -> None:
         self._engine = engine_name(engine)
-        self.faults = Faults(faults or FaultScenario())
+        self.faults = FaultCounter(faults or FaultScenario())
         self._warnings: list[str] = []
         self.events: list[SentEvent] = []
         self._apps = {tables.key: tables for tables in apps}
@@ -122,7 +122,9 @@ class Simulator:
         self._waited = 0.0
         self._used: dict[str, float] = {}
         self._state: dict[str, Any] = {}
-        self._adopt(demo_state() if state is None else copy.deepcopy(dict(state)), state is None)
+        self._adopt_state(
+            demo_state() if state is None else copy.deepcopy(dict(state)), state is None
+        )
 
     def check_engine(self) -> None:
         """Load the engine now, which is otherwise done for the first script.
@@ -132,16 +134,16 @@ class Simulator:
         """
         import_module(ENGINES[self._engine])
 
-    def _adopt(self, state: dict[str, Any], shipped: bool) -> None:
+    def _adopt_state(self, state: dict[str, Any], shipped: bool) -> None:
         """Take over a state; of the shipped one only what concerns the apps that there are."""
         apps = dict(self._apps)
         kept: dict[str, Any] = {}
         for key, world in state.items():
             if key == _NOW:
-                _moment(world)
+                _parse_moment(world)
             elif key in apps or not shipped:
                 if key not in apps:
-                    apps[key] = _nameless(key, world)
+                    apps[key] = _tables_without_dictionary(key, world)
                 if not shipped:
                     check_world(apps[key], world)
             else:
@@ -151,45 +153,45 @@ class Simulator:
         self._worlds = _Worlds(apps, kept, {*kept} - {_NOW} if shipped else set())
         self._dispatcher = Dispatcher(
             self._worlds,
-            self._now,
-            self._log,
+            self._current_time,
+            self._log_event,
             self.faults,
             self._warnings.append,
             lambda: time.monotonic() + self._waited,
             self._used,
         )
 
-    def _now(self) -> str:
-        return to_iso(self._fixed() or datetime.now(UTC))
+    def _current_time(self) -> str:
+        return to_iso(self._fixed_time() or datetime.now(UTC))
 
-    def _fixed(self) -> datetime | None:
+    def _fixed_time(self) -> datetime | None:
         """Return the moment of a fixed clock, which moves on only by what is waited."""
         fixed = self._state.get(_NOW)
-        return None if fixed is None else _moment(fixed) + timedelta(seconds=self._waited)
+        return None if fixed is None else _parse_moment(fixed) + timedelta(seconds=self._waited)
 
-    def _log(self, event: SentEvent) -> None:
+    def _log_event(self, event: SentEvent) -> None:
         self.events.append(event)
         if len(self.events) > 2 * _KEPT:
             del self.events[:-_KEPT]
 
     def __call__(self, argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         """Run `argv[1:]` with `stdin`; past `timeout` seconds the result says `timed_out`."""
-        streams = Buffers(io.BytesIO(stdin))
+        streams = BufferStreams(io.BytesIO(stdin))
         waited = [0.0]
         start = time.monotonic()
 
-        def sleep(seconds: float) -> None:
+        def add_wait(seconds: float) -> None:
             waited[0] += seconds
             self._waited += seconds
 
-        def check() -> None:
+        def check_timeout() -> None:
             if time.monotonic() - start + waited[0] > timeout:
-                raise TimedOut
+                raise ScriptTimeout
 
-        outside = Outside(streams, sleep, check)
+        outside = HostEnvironment(streams, add_wait, check_timeout)
         try:
             status, timed_out = self.run(argv[1:], outside), False
-        except TimedOut:
+        except ScriptTimeout:
             status, timed_out = -9, True
         written = streams.written
         return Completed(bytes(written[1]), bytes(written[2]), status, timed_out)
@@ -197,7 +199,7 @@ class Simulator:
     def run(
         self,
         argv: Sequence[str],
-        outside: Outside,
+        outside: HostEnvironment,
         turn: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> int:
         """Run osascript's arguments against `outside` and return the exit status.
@@ -205,12 +207,12 @@ class Simulator:
         `turn` is entered around each request to an app.
 
         Raises:
-            TimedOut: `outside.check` said so.
+            ScriptTimeout: `outside.check` said so.
         """
-        fixed = self._fixed()
+        fixed = self._fixed_time()
         now = None if fixed is None else fixed.timestamp() * 1000
 
-        def handled(request: Mapping[str, Any], operation: Callable[[Any], Any]) -> Any:
+        def handle_request(request: Mapping[str, Any], operation: Callable[[Any], Any]) -> Any:
             with self._lock, turn():
                 try:
                     return operation(request)
@@ -219,13 +221,13 @@ class Simulator:
                         outside.streams.write(2, f"warning: {text}\n".encode())
                     self._warnings.clear()
 
-        setting = RunSetting(lambda: self._dispatcher, outside, handled, now, self._engine)
+        setting = RunSetting(lambda: self._dispatcher, outside, handle_request, now, self._engine)
         return run_script(argv, setting)
 
     def state(self) -> dict[str, Any]:
         """Return a copy of the current state, in the format of the constructor."""
         with self._lock:
-            return copy.deepcopy(self._worlds.state())
+            return copy.deepcopy(self._worlds.current_state())
 
     def load(self, path: str | Path) -> None:
         """Replace the state by that of a TOML or JSON file.
@@ -235,7 +237,7 @@ class Simulator:
         """
         state = storage.read_state(Path(path))
         with self._lock:
-            self._adopt(state, shipped=False)
+            self._adopt_state(state, shipped=False)
 
     def save(self, path: str | Path) -> None:
         """Write the state to a TOML or JSON file, by its suffix, atomically.
@@ -253,18 +255,18 @@ class Simulator:
             StateError: TOML cannot express it.
         """
         with self._lock:
-            return storage.state_text(self._worlds.state(), suffix)
+            return storage.state_text(self._worlds.current_state(), suffix)
 
 
-def _moment(value: Any) -> datetime:
+def _parse_moment(value: Any) -> datetime:
     text = value.get("date") if isinstance(value, dict) else value
     try:
-        return instant(str(text))
+        return parse_instant(str(text))
     except ValueError:
         raise StateError(f"@now: {text!r} is not a date; write 2026-01-31T09:00:00Z.") from None
 
 
-def _nameless(key: str, world: Any) -> Tables:
+def _tables_without_dictionary(key: str, world: Any) -> Tables:
     """An app that only the state knows: it has a name (`@name`) and no dictionary."""
     name = world.get("@name") if isinstance(world, dict) else None
     if not isinstance(name, str):

@@ -14,13 +14,13 @@ from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.errors import StateError
 from iac_simulator.names import (
     STANDARD_PROPERTIES,
+    class_descendants,
     class_of_type,
     element_class,
-    kin,
-    names_of,
+    member_names,
     property_of_kin,
 )
-from iac_simulator.values import instant, is_mark, parse, to_iso
+from iac_simulator.values import is_mark, parse_chain, parse_instant, to_iso
 
 
 def read_table(path: Path, what: str) -> Any:
@@ -44,18 +44,18 @@ def read_state(path: Path) -> dict[str, Any]:
     Raises:
         StateError: It cannot be read, or does not hold a table of apps.
     """
-    found = _plain(read_table(path, "state file"))
+    found = _mark_dates(read_table(path, "state file"))
     if not isinstance(found, dict):
         raise StateError(f"{path}: the state must be a table of apps.")
     return found
 
 
-def _plain(value: Any) -> Any:
+def _mark_dates(value: Any) -> Any:
     """TOML's own dates become marked ones."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _mark_dates(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_mark_dates(item) for item in value]
     if isinstance(value, datetime):
         return {"date": to_iso(value if value.tzinfo else value.astimezone())}
     return {"date": value.isoformat()} if isinstance(value, date) else value
@@ -68,36 +68,45 @@ def state_text(state: Mapping[str, Any], suffix: str) -> str:
         StateError: TOML cannot express it: a null in a list.
     """
     if suffix == ".toml":
-        return _toml(state)
+        return _toml_text(state)
     # Without an indent this is the encoder in C, which a worker needs after each event.
     apps = (
-        f"{_inline(key)}: {json.dumps(world, ensure_ascii=False)}" for key, world in state.items()
+        f"{_inline_toml(key)}: {json.dumps(world, ensure_ascii=False)}"
+        for key, world in state.items()
     )
     return "{\n" + ",\n".join(apps) + "\n}\n"
 
 
-def _toml(state: Mapping[str, Any]) -> str:
+def _toml_text(state: Mapping[str, Any]) -> str:
     """Write a line for each key of a world: tomlkit takes half a second for the shipped state."""
-    lines = [f"{_inline(k)} = {_inline(v)}" for k, v in state.items() if not isinstance(v, dict)]
+    lines = [
+        f"{_inline_toml(k)} = {_inline_toml(v)}"
+        for k, v in state.items()
+        if not isinstance(v, dict)
+    ]
     for name, world in state.items():
         if isinstance(world, dict):
-            lines += ["", f"[{_inline(name)}]"]
-            lines += [f"{_inline(k)} = {_inline(v)}" for k, v in world.items() if v is not None]
+            lines += ["", f"[{_inline_toml(name)}]"]
+            lines += [
+                f"{_inline_toml(k)} = {_inline_toml(v)}" for k, v in world.items() if v is not None
+            ]
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
-def _inline(value: Any) -> str:
+def _inline_toml(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = (f"{_inline(k)} = {_inline(v)}" for k, v in value.items() if v is not None)
+        pairs = (
+            f"{_inline_toml(k)} = {_inline_toml(v)}" for k, v in value.items() if v is not None
+        )
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list):
-        return f"[{', '.join(_inline(item) for item in value)}]"
+        return f"[{', '.join(_inline_toml(item) for item in value)}]"
     if value is None:
         raise StateError("TOML has no null: save this state as .json.")
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def locked(path: Path) -> AbstractContextManager[None]:
+def lock_state(path: Path) -> AbstractContextManager[None]:
     """Hold the lock of a state file against other processes."""
     return files.locked(path.with_name(f"{path.name}.lock"))
 
@@ -120,65 +129,75 @@ def check_world(tables: Tables, world: Any) -> None:
         raise StateError(f"{tables.key}: the world of an app must be a table.")
     for key in world:
         if key.startswith("@") and key not in _OF_WORLD | _OF_OBJECT:
-            raise _unknown(tables.key, "", key, "not a key of a world", sorted(_OF_WORLD))
+            raise _unknown_key_error(tables.key, "", key, "not a key of a world", sorted(_OF_WORLD))
     for key in ("@results", "@errors"):
         if not isinstance(world.get(key, {}), dict):
             raise StateError(f"{tables.key}: {key} must be a table of event codes.")
     if not tables.classes:
         return
     terms = {key: value for key, value in world.items() if key not in _OF_WORLD}
-    _object(tables, APPLICATION, terms, "")
+    _check_object(tables, APPLICATION, terms, "")
 
 
-def _object(tables: Tables, term: str | None, data: Mapping[str, Any], place: str) -> None:
+def _check_object(tables: Tables, term: str | None, data: Mapping[str, Any], place: str) -> None:
     named = data.get("@class")
     if named is not None:
         found = tables.find_class(named) if isinstance(named, str) else None
         if found is None:
-            raise _unknown(tables.key, place, str(named), "no class", sorted(tables.classes))
+            raise _unknown_key_error(
+                tables.key, place, str(named), "no class", sorted(tables.classes)
+            )
         term = found
     for key, value in data.items():
-        here = f"{place}.{_shown(key)}" if place else _shown(key)
+        here = f"{place}.{_quote_key(key)}" if place else _quote_key(key)
         if key.startswith("@"):
             if key not in _OF_OBJECT:
-                raise _unknown(tables.key, place, key, "not a key of an object", sorted(_OF_OBJECT))
+                raise _unknown_key_error(
+                    tables.key, place, key, "not a key of an object", sorted(_OF_OBJECT)
+                )
             continue
-        rows = list(kin(tables, term)) if term is not None and term in tables.classes else []
+        rows = (
+            list(class_descendants(tables, term))
+            if term is not None and term in tables.classes
+            else []
+        )
         prop = property_of_kin(tables, term if rows else None, key)
         # Scopes are not checked since 10.11: a collection of another class is a collection.
         owners = (element_class(tables, row, key) for row in (*rows, None) if prop is None)
         listed = next(filter(None, owners), None)
         if listed is not None:
-            _elements(tables, listed, value, here)
+            _check_elements(tables, listed, value, here)
         elif prop is not None:
-            _value(tables, class_of_type(tables, prop.type), value, here)
+            _check_value(tables, class_of_type(tables, prop.type), value, here)
         elif key not in _ANYWHERE and not (term == APPLICATION and key in STANDARD_PROPERTIES):
             owner = term or "object"
-            known = sorted({name for row in rows for name in names_of(tables, row)})
-            raise _unknown(tables.key, place, key, f"not a property or element of {owner}", known)
+            known = sorted({name for row in rows for name in member_names(tables, row)})
+            raise _unknown_key_error(
+                tables.key, place, key, f"not a property or element of {owner}", known
+            )
 
 
-def _elements(tables: Tables, term: str, value: Any, place: str) -> None:
+def _check_elements(tables: Tables, term: str, value: Any, place: str) -> None:
     if not isinstance(value, list):
         raise StateError(f"{tables.key}: {place}: a collection must be a list of objects.")
     for index, item in enumerate(value):
         here = f"{place}[{index}]"
         if not isinstance(item, dict) or is_mark(item):
             raise StateError(f"{tables.key}: {here}: an element must be an object.")
-        _object(tables, term, item, here)
+        _check_object(tables, term, item, here)
 
 
-def _value(tables: Tables, term: str | None, value: Any, place: str) -> None:
+def _check_value(tables: Tables, term: str | None, value: Any, place: str) -> None:
     if isinstance(value, list):
         for index, item in enumerate(value):
-            _value(tables, term, item, f"{place}[{index}]")
+            _check_value(tables, term, item, f"{place}[{index}]")
     elif is_mark(value):
-        _mark(tables, value, place)
+        _check_mark(tables, value, place)
     elif isinstance(value, dict):
-        _object(tables, term, value, place)
+        _check_object(tables, term, value, place)
 
 
-def _mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
+def _check_mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
     mark, content = next(iter(value.items()))
     kind: type = dict if mark == "record" else str
     fits = isinstance(content, kind)
@@ -187,9 +206,9 @@ def _mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
         raise StateError(f"{tables.key}: {place}: a {mark} must be {named}.")
     try:
         if mark == "date":
-            instant(content)
+            parse_instant(content)
         elif mark == "ref":
-            parse(content)
+            parse_chain(content)
     except StateError as error:
         raise StateError(f"{tables.key}: {place}: {error}") from None
     except ValueError:
@@ -197,11 +216,11 @@ def _mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
         raise StateError(f"{tables.key}: {place}: {wrong}") from None
 
 
-def _shown(key: str) -> str:
+def _quote_key(key: str) -> str:
     return key if key.isidentifier() else json.dumps(key)
 
 
-def _unknown(app: str, place: str, key: str, what: str, known: list[str]) -> StateError:
+def _unknown_key_error(app: str, place: str, key: str, what: str, known: list[str]) -> StateError:
     where = f"{app}: {place}: " if place else f"{app}: "
     quoted = json.dumps(key, ensure_ascii=False)
     return StateError(f"{where}{quoted} is {what}. {near_text(key, known)}")
@@ -236,7 +255,7 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> StateDiff
     The place of what was removed is that in `before`, every other one that in `after`. That an
     object only moved within its list is no difference.
     """
-    found = list(_compared("", dict(before), dict(after)))
+    found = list(_compare_values("", dict(before), dict(after)))
     return StateDifference(
         tuple((c.place, c.after) for c in found if c.before is _NOTHING),
         tuple((c.place, c.before) for c in found if c.after is _NOTHING),
@@ -244,32 +263,32 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> StateDiff
     )
 
 
-def _compared(place: str, before: Any, after: Any) -> Iterator[StateChange]:
+def _compare_values(place: str, before: Any, after: Any) -> Iterator[StateChange]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key in {**before, **after}:
             left, right = before.get(key, _NOTHING), after.get(key, _NOTHING)
             name = key if key.isidentifier() or key.startswith("@") else json.dumps(key)
-            yield from _compared(f"{place}.{name}" if place else name, left, right)
-    elif _are_objects(before) and _are_objects(after):
-        yield from _lists(place, before, after)
+            yield from _compare_values(f"{place}.{name}" if place else name, left, right)
+    elif _is_object_list(before) and _is_object_list(after):
+        yield from _compare_lists(place, before, after)
     elif type(before) is not type(after) or before != after:
         yield StateChange(place, before, after)
 
 
-def _are_objects(value: Any) -> TypeGuard[list[Any]]:
+def _is_object_list(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
-def _lists(place: str, before: list[Any], after: list[Any]) -> Iterator[StateChange]:
-    old, new = _keyed(before), _keyed(after)
+def _compare_lists(place: str, before: list[Any], after: list[Any]) -> Iterator[StateChange]:
+    old, new = _objects_by_identity(before), _objects_by_identity(after)
     for key, (index, item) in new.items():
-        yield from _compared(f"{place}[{index}]", old.get(key, (0, _NOTHING))[1], item)
+        yield from _compare_values(f"{place}[{index}]", old.get(key, (0, _NOTHING))[1], item)
     for key, (index, item) in old.items():
         if key not in new:
             yield StateChange(f"{place}[{index}]", item, _NOTHING)
 
 
-def _keyed(items: list[Any]) -> dict[tuple[str, Any], tuple[int, Any]]:
+def _objects_by_identity(items: list[Any]) -> dict[tuple[str, Any], tuple[int, Any]]:
     """Return the objects by what tells each apart: identity, and its rank among equal ones."""
     seen: dict[str, int] = {}
     keyed = {}

@@ -32,20 +32,20 @@ Chain = tuple[ChainStep, ...]
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*")
 
 
-def chain_of(wire: Iterable[Any]) -> Chain:
+def chain_from_wire(wire: Iterable[Any]) -> Chain:
     """Return the chain that JavaScript sent as a list of pairs."""
     return tuple(ChainStep(kind, value) for kind, value in wire)
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str) -> Chain:
+def parse_chain(text: str) -> Chain:
     """Return the chain of a reference as a world writes it: `folders["Work"].notes[0]`.
 
     Raises:
         StateError: It is no such reference.
     """
     try:
-        steps = tuple(map(_step, read_syntax(text).parts))
+        steps = tuple(map(_parse_step, read_syntax(text).parts))
     except InvalidParameterError as error:
         raise StateError(str(error)) from None
     if None in steps:
@@ -53,7 +53,7 @@ def parse(text: str) -> Chain:
     return tuple(filter(None, steps))
 
 
-def _step(part: Part) -> ChainStep | None:
+def _parse_step(part: Part) -> ChainStep | None:
     match part:
         case NamePart(name) if _NAME.fullmatch(name):
             return ChainStep("p", name)
@@ -64,16 +64,16 @@ def _step(part: Part) -> ChainStep | None:
     return None
 
 
-def _quoted(value: Any) -> str:
+def _quote_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def notation(chain: Chain) -> str:
+def format_chain(chain: Chain) -> str:
     """Return the text of `chain` as events are written: `inbox.messages[0].subject`."""
     text = ""
     for kind, value in chain:
         if kind in ("i", "n") or (kind in ("p", "l") and not _NAME.fullmatch(value)):
-            text += f"[{_quoted(value)}]"
+            text += f"[{_quote_json(value)}]"
         elif kind in ("p", "l") or kind in ("o", "x"):
             text += f".{value}"
         elif kind == "r":
@@ -81,41 +81,41 @@ def notation(chain: Chain) -> str:
             first, last = (at - 1 if at > 0 else at for at in value)
             text += f"[{first}:{'' if last == -1 else last + 1}]"
         elif kind == "id":
-            text += f".byId({_quoted(value)})"
+            text += f".byId({_quote_json(value)})"
         else:
-            text += f".whose({_criterion(value)})" if kind == "w" else f".{value}()"
+            text += f".whose({_format_filter(value)})" if kind == "w" else f".{value}()"
     return text.removeprefix(".")
 
 
-def _criterion(folded: Mapping[str, Any]) -> str:
-    """Return the text of a folded filter (see `iac_simulator.filters.fold`)."""
+def _format_filter(folded: Mapping[str, Any]) -> str:
+    """Return the text of a folded filter (see `iac_simulator.filters.fold_filter`)."""
     if "match" in folded:
         chain, operator, value = folded["match"]
-        right = _literal(value)
+        right = _format_literal(value)
         if operator != "=":
-            key = operator if operator.startswith("_") else _quoted(operator)
+            key = operator if operator.startswith("_") else _quote_json(operator)
             right = f"{{{key}: {right}}}"
-        tested = notation((ChainStep("new", "ObjectSpecifier"), *chain_of(chain)))
+        tested = format_chain((ChainStep("new", "ObjectSpecifier"), *chain_from_wire(chain)))
         return f"{{_match: [{tested}, {right}]}}"
     key, parts = next(iter(folded.items()))
-    return f"{{_{key}: [{', '.join(_criterion(part) for part in parts)}]}}"
+    return f"{{_{key}: [{', '.join(_format_filter(part) for part in parts)}]}}"
 
 
-def _literal(wire: Any) -> str:
+def _format_literal(wire: Any) -> str:
     if isinstance(wire, list):
-        return f"[{', '.join(_literal(item) for item in wire)}]"
+        return f"[{', '.join(_format_literal(item) for item in wire)}]"
     if not isinstance(wire, dict):
-        return _quoted(wire)
+        return _quote_json(wire)
     tag: str = wire["$"]
     value: Any = wire.get("v")
     if tag == "date":
         return f'new Date("{value}")'
     if tag == "path":
-        return f"Path({_quoted(value)})"
+        return f"Path({_quote_json(value)})"
     if tag in ("ref", "it"):
-        return notation(chain_of(value))
+        return format_chain(chain_from_wire(value))
     if tag == "record":
-        pairs = (f"{json.dumps(key)}: {_literal(item)}" for key, item in value.items())
+        pairs = (f"{json.dumps(key)}: {_format_literal(item)}" for key, item in value.items())
         return f"{{{', '.join(pairs)}}}"
     return str(value)
 
@@ -132,7 +132,7 @@ IN_SCRIPT: Final = Undefined()
 """An object that was described and not made, or the one that a filter tests."""
 
 
-class NotMade(Undefined):
+class UnmadeObject(Undefined):
     """An object of the class `term` that a script described and has not made."""
 
     def __init__(self, term: str, properties: Mapping[str, Any]) -> None:
@@ -166,7 +166,7 @@ def is_mark(value: object) -> bool:
     return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in _MARKS
 
 
-def record_in(value: object) -> dict[str, Any] | None:
+def record_fields(value: object) -> dict[str, Any] | None:
     """Return the fields of a record, None for another value."""
     return value["record"] if isinstance(value, dict) and "record" in value else None
 
@@ -184,9 +184,9 @@ def from_wire(wire: Any) -> Any:
     if tag in ("date", "path"):
         return {tag: value}
     if tag == "ref":
-        return AppReference(wire["root"]["key"], chain_of(value))
+        return AppReference(wire["root"]["key"], chain_from_wire(value))
     if tag == "new" and "p" in wire:
-        return NotMade(str(value), record_in(from_wire(wire["p"])) or {})
+        return UnmadeObject(str(value), record_fields(from_wire(wire["p"])) or {})
     if tag in ("it", "new"):
         return IN_SCRIPT
     return float(value) if tag == "number" else UNDEFINED
@@ -211,20 +211,20 @@ def to_wire(value: Any) -> Any:
     return {"$": "record", "v": {key: to_wire(item) for key, item in record.items()}}
 
 
-def stored(value: Any) -> Any:
+def stored_value(value: Any) -> Any:
     """Return `value` as a world and the log keep it."""
     if isinstance(value, AppReference):
-        return {"ref": notation(value.chain)}
+        return {"ref": format_chain(value.chain)}
     if isinstance(value, list):
-        return [stored(item) for item in value]
+        return [stored_value(item) for item in value]
     if isinstance(value, dict):
         if "record" in value and is_mark(value):
-            return {"record": {key: stored(item) for key, item in value["record"].items()}}
-        return {key: stored(item) for key, item in value.items()}
+            return {"record": {key: stored_value(item) for key, item in value["record"].items()}}
+        return {key: stored_value(item) for key, item in value.items()}
     return None if isinstance(value, Undefined) else value
 
 
-def instant(text: str) -> datetime:
+def parse_instant(text: str) -> datetime:
     """Return the moment of an ISO 8601 text; without a zone it is UTC.
 
     Raises:

@@ -8,39 +8,39 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from iac_runtime.tools.tables import APPLICATION
-from iac_simulator.disk import on_disk
+from iac_simulator.disk import handle_disk_request
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.follow import Found, Many, Value, answer, follow
-from iac_simulator.habits import allowed, followed, touched
+from iac_simulator.follow import Found, FoundItems, FoundValue, answer_value, resolve_chain
+from iac_simulator.habits import check_allowed, mark_modified, update_dependents
 from iac_simulator.names import element_class
 from iac_simulator.new_objects import (
     NewObjectPlace,
     VerbCall,
-    flat,
-    identify,
-    insert,
-    nodes_of,
+    assign_id,
+    direct_objects,
+    flatten_objects,
+    insert_object,
     object_at,
     place_for,
-    target,
+    target_object,
 )
-from iac_simulator.typed_values import check_value, settable
+from iac_simulator.typed_values import check_value, settable_property
 from iac_simulator.values import (
     UNDEFINED,
     AppReference,
     Chain,
     ChainStep,
-    NotMade,
-    parse,
-    record_in,
-    stored,
+    UnmadeObject,
+    parse_chain,
+    record_fields,
+    stored_value,
 )
-from iac_simulator.world import TEXT, AppWorld, Data, WorldObject, text_in
+from iac_simulator.world import TEXT, AppWorld, Data, WorldObject, value_text
 
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
 
 
-def _remove(node: WorldObject) -> None:
+def _remove_object(node: WorldObject) -> None:
     if node.home is None:
         raise EventRefusedError(-10003)
     items = node.home.items
@@ -51,28 +51,28 @@ def _remove(node: WorldObject) -> None:
     del items[at]
 
 
-def _take_away(call: VerbCall, trash: Any = None) -> Any:
+def _delete_objects(call: VerbCall, trash: Any = None) -> Any:
     """Remove objects; an app with a `trash` keeps there what is deleted."""
-    for node in nodes_of(call.world, call.direct):
-        _remove(node)
-        touched(call, node.owner)
+    for node in direct_objects(call.world, call.direct):
+        _remove_object(node)
+        mark_modified(call, node.owner)
         if isinstance(trash, dict) and node.home is not None and node.home.owner.data is not trash:
             trash.setdefault(node.home.plural, []).append(node.data)
     return UNDEFINED
 
 
-def _single(made: list[AppReference]) -> Any:
+def _single_or_list(made: list[AppReference]) -> Any:
     return made[0] if len(made) == 1 else list(made)
 
 
-def _move(call: VerbCall) -> Any:
+def _move_objects(call: VerbCall) -> Any:
     to = call.named.get("to")
     if to is None:
         raise EventRefusedError(-1715)
     moved = []
-    for node in nodes_of(call.world, call.direct):
+    for node in direct_objects(call.world, call.direct):
         place_for(call.world, node.term, to)
-        _remove(node)
+        _remove_object(node)
         # A place named by position may be another one now.
         place = place_for(call.world, node.term, to)
         try:
@@ -80,115 +80,115 @@ def _move(call: VerbCall) -> Any:
         except EventRefusedError:
             node.home.items.append(node.data) if node.home else None
             raise
-        touched(call, node.owner)
-        touched(call, place.owner)
-        moved.append(insert(call.world, place, node.term, node.data))
-    return _single(moved)
+        mark_modified(call, node.owner)
+        mark_modified(call, place.owner)
+        moved.append(insert_object(call.world, place, node.term, node.data))
+    return _single_or_list(moved)
 
 
-def _duplicate(call: VerbCall) -> Any:
+def _duplicate_objects(call: VerbCall) -> Any:
     world, to = call.world, call.named.get("to")
     made = []
-    for node in nodes_of(world, call.direct):
+    for node in direct_objects(world, call.direct):
         if node.home is None:
             raise EventRefusedError(-1708)
         data = copy.deepcopy(node.data)
         prop = world.id_property(node.term)
         if prop is not None:
             data.pop(prop.jxa, None)
-        identify(world, node.term, data)
+        assign_id(world, node.term, data)
         if to is not None:
             place = place_for(world, node.term, to)
         else:
-            name = world.name_of(data)
+            name = world.object_name(data)
             if name is not None:
                 data["name"] = f"{name} copy"
             node.attach()
             place = NewObjectPlace(node.home.owner, node.home.plural)
         _make_room(call, place, replace(node, data=data))
-        touched(call, place.owner)
-        made.append(insert(world, place, node.term, data))
-    return _single(made)
+        mark_modified(call, place.owner)
+        made.append(insert_object(world, place, node.term, data))
+    return _single_or_list(made)
 
 
 def _make_room(call: VerbCall, place: NewObjectPlace, node: WorldObject) -> None:
     """Refuse an object whose name is taken where it goes, unless it is to replace the other."""
     if call.named.get("replacing") is True:
-        name = call.world.name_of(node.data)
-        for other in list(call.world.listed(place.owner)):
-            if other.data is not node.data and call.world.name_of(other.data) == name:
-                _remove(other)
-    allowed(call.world, place.owner, node.term, node.data)
+        name = call.world.object_name(node.data)
+        for other in list(call.world.all_list_items(place.owner)):
+            if other.data is not node.data and call.world.object_name(other.data) == name:
+                _remove_object(other)
+    check_allowed(call.world, place.owner, node.term, node.data)
 
 
-def _exists(call: VerbCall) -> bool:
+def _object_exists(call: VerbCall) -> bool:
     try:
         if isinstance(call.direct, AppReference):
-            found = follow(call.world, call.direct.chain)
-            return not (isinstance(found, Value) and found.value is None)
-        target(call.world, call.direct)
+            found = resolve_chain(call.world, call.direct.chain)
+            return not (isinstance(found, FoundValue) and found.value is None)
+        target_object(call.world, call.direct)
     except EventRefusedError:
         return False
     return True
 
 
-def _count(call: VerbCall) -> int:
+def _count_objects(call: VerbCall) -> int:
     if call.direct is None:
         raise EventRefusedError(-1701)
     if not isinstance(call.direct, AppReference):
         return len(call.direct) if isinstance(call.direct, list | str) else 1
     chain, each = call.direct.chain, call.named.get("each")
-    found = follow(call.world, chain)
+    found = resolve_chain(call.world, chain)
     if isinstance(each, str) and isinstance(found, WorldObject):
         term = call.world.tables.find_class(each)
         if term is None:
             raise EventRefusedError(-1700)
-        listed = call.world.collection(found, call.world.tables.classes[term].plural)
+        listed = call.world.find_collection(found, call.world.tables.classes[term].plural)
         return len(listed or [])
-    return _size(found)
+    return _found_size(found)
 
 
-def _size(found: Found) -> int:
-    if isinstance(found, Many):
-        return sum(_size(item) if isinstance(item, Many) else 1 for item in found.items)
-    if isinstance(found, Value) and isinstance(found.value, list):
+def _found_size(found: Found) -> int:
+    if isinstance(found, FoundItems):
+        return sum(_found_size(item) if isinstance(item, FoundItems) else 1 for item in found.items)
+    if isinstance(found, FoundValue) and isinstance(found.value, list):
         return len(found.value)
     return 1
 
 
-def looked_at(world: AppWorld, chain: Chain) -> int:
+def objects_examined(world: AppWorld, chain: Chain) -> int:
     """Return how many objects the app goes through to find what `chain` names."""
     most = 1
     with contextlib.suppress(EventRefusedError):
         for end in range(1, len(chain) + 1):
-            found = follow(world, chain[:end])
-            most = max(most, _size(found) if isinstance(found, Many) else 1)
+            found = resolve_chain(world, chain[:end])
+            most = max(most, _found_size(found) if isinstance(found, FoundItems) else 1)
     return most
 
 
-def _open(call: VerbCall) -> Any:
+def _open_documents(call: VerbCall) -> Any:
     """A path becomes a document, in an app that has documents; an object just opens."""
     made = []
     for direct in call.direct if isinstance(call.direct, list) else [call.direct]:
         if isinstance(direct, AppReference):
-            nodes_of(call.world, direct)
+            direct_objects(call.world, direct)
         elif isinstance(direct, dict) and "path" in direct:
             data = {"name": PurePosixPath(direct["path"]).name, "path": direct["path"]}
             with contextlib.suppress(EventRefusedError):
                 place = place_for(call.world, "document", None)
-                made.append(insert(call.world, place, "document", data))
-    return _single(made) if made else UNDEFINED
+                made.append(insert_object(call.world, place, "document", data))
+    return _single_or_list(made) if made else UNDEFINED
 
 
-def _save(call: VerbCall) -> Any:
+def _save_documents(call: VerbCall) -> Any:
     target = call.named.get("in")
-    for node in nodes_of(call.world, call.direct) if call.direct is not None else []:
+    for node in direct_objects(call.world, call.direct) if call.direct is not None else []:
         if isinstance(target, dict) and "path" in target:
             node.data["path"] = target["path"]
             with contextlib.suppress(EventRefusedError):
                 # Where an app of the Mac that is simulated has a disk, the file lies there.
-                text = text_in(node.data) or text_in(node.data.get("text")) or ""
-                on_disk(
+                text = value_text(node.data) or value_text(node.data.get("text")) or ""
+                handle_disk_request(
                     call.worlds, {"does": "write", "path": target["path"], "to": text}, call.now
                 )
             node.data["name"] = PurePosixPath(target["path"]).name
@@ -197,154 +197,155 @@ def _save(call: VerbCall) -> Any:
     return UNDEFINED
 
 
-def _quit(call: VerbCall) -> Any:
+def _quit_app(call: VerbCall) -> Any:
     call.world.data["@running"] = False
     return UNDEFINED
 
 
-def _get(call: VerbCall) -> Any:
-    return answer(call.world, follow(call.world, _chain(call)))
+def _get_value(call: VerbCall) -> Any:
+    return answer_value(call.world, resolve_chain(call.world, _direct_chain(call)))
 
 
-def _chain(call: VerbCall) -> Chain:
+def _direct_chain(call: VerbCall) -> Chain:
     if not isinstance(call.direct, AppReference):
         raise EventRefusedError(-1700)
     return call.direct.chain
 
 
-def change(call: VerbCall, chain: Chain, value: Any) -> None:
+def set_value(call: VerbCall, chain: Chain, value: Any) -> None:
     """Set what `chain` names to `value`.
 
     Raises:
-        EventRefusedError: What `follow`, `settable`, `check_value` and `allowed` raise.
+        EventRefusedError: What `resolve_chain`, `settable_property`, `check_value` and
+            `check_allowed` raise.
     """
     world = call.world
     if not chain or chain[-1].kind != "p":
         raise EventRefusedError(-10006)
-    owner = follow(world, chain[:-1])
-    if isinstance(owner, Value):
+    owner = resolve_chain(world, chain[:-1])
+    if isinstance(owner, FoundValue):
         owner = object_at(world, chain[:-1])
     name = chain[-1].value
-    for node in flat(owner):
+    for node in flatten_objects(owner):
         term = node.term
         if name in node.data and term not in world.tables.classes:
-            node.data[name] = stored(value)
+            node.data[name] = stored_value(value)
             continue
         if term == APPLICATION and name == "frontmost":
             node.data[name] = bool(value)
             continue
-        prop = settable(world.tables, term, name)
+        prop = settable_property(world.tables, term, name)
         check_value(world.tables, prop.type, value)
         node.attach()
         before = dict(node.data)
-        node.data[name] = stored(value)
+        node.data[name] = stored_value(value)
         try:
-            allowed(world, node.owner or world.root, term, node.data)
+            check_allowed(world, node.owner or world.root, term, node.data)
         except EventRefusedError:
             node.data.clear()
             node.data.update(before)
             raise
-        followed(call, node, name)
+        update_dependents(call, node, name)
 
 
-def shift(world: AppWorld, place: str, how: str) -> None:
+def shift_list(world: AppWorld, place: str, how: str) -> None:
     """Move a list of the world: `reorder` (its last object comes first), `insert` (a copy of its
     last object comes first, with an id of its own), `remove` (its first goes), or `replace` (both).
     """
-    chain = parse(place)
-    owner = follow(world, chain[:-1])
+    chain = parse_chain(place)
+    owner = resolve_chain(world, chain[:-1])
     items = owner.data.get(chain[-1].value) if isinstance(owner, WorldObject) else None
     if not isinstance(owner, WorldObject) or not isinstance(items, list) or not items:
         return
     if how == "reorder":
         items.insert(0, items.pop())
         return
-    node = list(world.held(owner, chain[-1].value))[-1]
+    node = list(world.list_items(owner, chain[-1].value))[-1]
     made = copy.deepcopy(node.data)
     prop = world.id_property(node.term)
     if prop is not None:
         made.pop(prop.jxa, None)
     # Before anything goes, so that an id that goes with it is not given again.
-    identify(world, node.term, made)
+    assign_id(world, node.term, made)
     if how != "insert":
         del items[0]
     if how != "remove":
         items.insert(0, made)
 
 
-def make(
+def make_object(
     call: VerbCall, term: str, properties: Mapping[str, Any], data: Any, at: Any
 ) -> AppReference:
     """Make a `term` and return the reference to it.
 
     Raises:
-        EventRefusedError: -10024 it has no place there; what `settable`, `check_value` and
-            `allowed` raise.
+        EventRefusedError: -10024 it has no place there; what `settable_property`, `check_value` and
+            `check_allowed` raise.
     """
     world = call.world
     made: Data = {}
-    inside: list[tuple[str, NotMade]] = []
+    inside: list[tuple[str, UnmadeObject]] = []
     for name, value in properties.items():
         items = value if isinstance(value, list) else [value]
-        new = [item for item in items if isinstance(item, NotMade)]
+        new = [item for item in items if isinstance(item, UnmadeObject)]
         if new and len(new) == len(items) and element_class(world.tables, term, name):
             inside += [(name, item) for item in new]
             continue
-        prop = settable(world.tables, term, name)
+        prop = settable_property(world.tables, term, name)
         check_value(world.tables, prop.type, value)
-        made[name] = stored(value)
+        made[name] = stored_value(value)
     if isinstance(data, str):
         made[TEXT] = data
     place = place_for(world, term, at)
     items = place.owner.data.setdefault(place.plural, [])
     place.owner.attach()
-    allowed(world, place.owner, term, made, new=True)
+    check_allowed(world, place.owner, term, made, new=True)
     if isinstance(data, str) and TEXT in place.owner.data:
         place.owner.data[TEXT] = "\n".join(part.get(TEXT, "") for part in [*items, made])
-    identify(world, term, made)
+    assign_id(world, term, made)
     for prop in world.tables.properties(term):
         if prop.term in _STAMPS and prop.jxa not in made:
             made[prop.jxa] = {"date": call.now}
     for name in properties:
-        followed(call, WorldObject(made, term, ()), name)
-    touched(call, place.owner)
-    held = insert(world, place, term, made)
+        update_dependents(call, WorldObject(made, term, ()), name)
+    mark_modified(call, place.owner)
+    held = insert_object(world, place, term, made)
     for name, item in inside:
-        within = world.reference((*held.chain, ChainStep("p", name)))
-        make(call, item.term, item.properties, None, within)
+        within = world.make_reference((*held.chain, ChainStep("p", name)))
+        make_object(call, item.term, item.properties, None, within)
     return held
 
 
-def _set(call: VerbCall) -> Any:
-    change(call, _chain(call), call.named.get("to"))
+def _set_direct(call: VerbCall) -> Any:
+    set_value(call, _direct_chain(call), call.named.get("to"))
     return UNDEFINED
 
 
-def _make(call: VerbCall) -> Any:
+def _make_from_call(call: VerbCall) -> Any:
     named = call.named
     new = named.get("new")
     term = call.world.tables.find_class(new) if isinstance(new, str) else None
     if term is None:
         raise EventRefusedError(-10024 if isinstance(new, str) else -1715)
-    properties = record_in(named.get("withProperties") or {"record": {}})
+    properties = record_fields(named.get("withProperties") or {"record": {}})
     if properties is None:
         raise EventRefusedError(-1700)
-    return make(call, term, properties, named.get("withData"), named.get("at"))
+    return make_object(call, term, properties, named.get("withData"), named.get("at"))
 
 
 VERBS: Final[Mapping[str, Callable[[VerbCall], Any]]] = {
-    "coregetd": _get,
-    "coresetd": _set,
-    "corecnte": _count,
-    "coredoex": _exists,
-    "corecrel": _make,
-    "coredelo": lambda call: _take_away(call, call.world.data.get("trash")),
-    "coreclon": _duplicate,
-    "coremove": _move,
-    "aevtodoc": _open,
-    "coreclos": _take_away,
-    "coresave": _save,
-    "aevtquit": _quit,
+    "coregetd": _get_value,
+    "coresetd": _set_direct,
+    "corecnte": _count_objects,
+    "coredoex": _object_exists,
+    "corecrel": _make_from_call,
+    "coredelo": lambda call: _delete_objects(call, call.world.data.get("trash")),
+    "coreclon": _duplicate_objects,
+    "coremove": _move_objects,
+    "aevtodoc": _open_documents,
+    "coreclos": _delete_objects,
+    "coresave": _save_documents,
+    "aevtquit": _quit_app,
     **dict.fromkeys(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"), lambda _call: UNDEFINED),
 }
 """Event -> what it does; others are logged and answered from `@results` or by their type."""

@@ -30,7 +30,7 @@ _PARTS: Final[Mapping[str, Callable[[str], list[str]]]] = {
 }
 
 
-def text_in(value: Any) -> str | None:
+def value_text(value: Any) -> str | None:
     """Return the text of a world's value: a string, or an object with `@text`."""
     if isinstance(value, dict):
         value = value.get(TEXT)
@@ -48,7 +48,7 @@ def text_parts(holder: Mapping[str, Any], plural: str) -> list[dict[str, Any]] |
 Data = dict[str, Any]
 
 
-class Home(NamedTuple):
+class ContainingList(NamedTuple):
     """The list that holds an object."""
 
     owner: "WorldObject"
@@ -64,7 +64,7 @@ class WorldObject:
     term: str
     chain: Chain
     owner: "WorldObject | None" = None
-    home: Home | None = None
+    home: ContainingList | None = None
     attach: Callable[[], None] = field(default=lambda: None, repr=False)
     """Put the data into the world: a part of a text lies there only once it carries something."""
 
@@ -81,11 +81,11 @@ class AppWorld:
         """The application object."""
         return WorldObject(self.data, APPLICATION, ())
 
-    def reference(self, chain: Chain) -> AppReference:
+    def make_reference(self, chain: Chain) -> AppReference:
         """Return the reference that `chain` is in this app."""
         return AppReference(self.tables.key, chain)
 
-    def class_of(self, data: Data, term: str) -> str:
+    def object_class(self, data: Data, term: str) -> str:
         """Return the class of an object that is listed as `term`: `@class` names a subclass."""
         named = data.get("@class")
         return (self.tables.find_class(named) if isinstance(named, str) else None) or term
@@ -96,43 +96,43 @@ class AppWorld:
         coded = next((prop for prop in rows if prop.code == "ID  "), None)
         return coded or next((prop for prop in rows if prop.jxa in ("id", "uid")), None)
 
-    def id_of(self, data: Data, term: str) -> Any:
+    def object_id(self, data: Data, term: str) -> Any:
         """Return the id that `data` states, or None."""
         prop = self.id_property(term)
         return data.get(prop.jxa) if prop is not None else data.get("id")
 
-    def name_of(self, data: Data) -> str | None:
+    def object_name(self, data: Data) -> str | None:
         """Return the name that `data` states, or None."""
         name = data.get("name")
         return name if isinstance(name, str) else None
 
-    def held(self, owner: WorldObject, plural: str) -> Iterator[WorldObject]:
+    def list_items(self, owner: WorldObject, plural: str) -> Iterator[WorldObject]:
         """Yield the objects in the list that `owner` holds under `plural`."""
         items = owner.data.get(plural)
         if not isinstance(items, list):
             return
-        names = Counter(self.name_of(data) for data in items)
-        home, term = Home(owner, plural, items), self._listed_as(owner, plural)
+        names = Counter(self.object_name(data) for data in items)
+        home, term = ContainingList(owner, plural, items), self._listed_class(owner, plural)
         for index, data in enumerate(items):
             if not is_mark(data):
-                yield self._held_at(home, index, term, names)
+                yield self._item_object(home, index, term, names)
 
-    def held_at(self, owner: WorldObject, plural: str, index: int) -> WorldObject:
+    def list_item(self, owner: WorldObject, plural: str, index: int) -> WorldObject:
         """Return the object at `index` of the list that `owner` holds under `plural`."""
         items = owner.data[plural]
-        data, listed = items[index], self._listed_as(owner, plural)
+        data, listed = items[index], self._listed_class(owner, plural)
         names = {}
-        if self.id_of(data, self.class_of(data, listed)) is None:
-            name = self.name_of(data)
-            names = {name: sum(self.name_of(other) == name for other in items)}
-        return self._held_at(Home(owner, plural, items), index, listed, names)
+        if self.object_id(data, self.object_class(data, listed)) is None:
+            name = self.object_name(data)
+            names = {name: sum(self.object_name(other) == name for other in items)}
+        return self._item_object(ContainingList(owner, plural, items), index, listed, names)
 
-    def _listed_as(self, owner: WorldObject, plural: str) -> str:
+    def _listed_class(self, owner: WorldObject, plural: str) -> str:
         of_owner = element_class(self.tables, owner.term, plural)
         return of_owner or element_class(self.tables, None, plural) or "item"
 
-    def _held_at(
-        self, home: Home, index: int, listed: str, names: Mapping[str | None, int]
+    def _item_object(
+        self, home: ContainingList, index: int, listed: str, names: Mapping[str | None, int]
     ) -> WorldObject:
         """Return the object of a list; `names` says how many objects of it have each name.
 
@@ -140,8 +140,8 @@ class AppWorld:
         """
         owner, plural, items = home
         data = items[index]
-        term = self.class_of(data, listed)
-        identity, name = self.id_of(data, term), self.name_of(data)
+        term = self.object_class(data, listed)
+        identity, name = self.object_id(data, term), self.object_name(data)
         if identity is not None:
             step = ChainStep("id", identity)
         elif name is not None and names[name] == 1:
@@ -151,15 +151,15 @@ class AppWorld:
         chain = (*owner.chain, ChainStep("p", plural), step)
         return WorldObject(data, term, chain, owner, home, owner.attach)
 
-    def listed(self, owner: WorldObject) -> Iterator[WorldObject]:
+    def all_list_items(self, owner: WorldObject) -> Iterator[WorldObject]:
         """Yield the objects in all lists that `owner` holds."""
         for key, value in owner.data.items():
             if isinstance(value, list) and element_class(self.tables, None, key):
-                yield from self.held(owner, key)
+                yield from self.list_items(owner, key)
 
-    def children(self, owner: WorldObject) -> Iterator[WorldObject]:
+    def child_objects(self, owner: WorldObject) -> Iterator[WorldObject]:
         """Yield every object that `owner` holds, in lists and then in properties."""
-        yield from self.listed(owner)
+        yield from self.all_list_items(owner)
         for key, value in owner.data.items():
             if isinstance(value, dict) and not key.startswith("@") and not is_mark(value):
                 yield self.property_object(owner, key)
@@ -171,72 +171,82 @@ class AppWorld:
         data = owner.data[name]
         chain = (*owner.chain, ChainStep("p", name))
         return WorldObject(
-            data, self.class_of(data, term or "item"), chain, owner, None, owner.attach
+            data, self.object_class(data, term or "item"), chain, owner, None, owner.attach
         )
 
-    def descendants(self, owner: WorldObject) -> Iterator[WorldObject]:
+    def descendant_objects(self, owner: WorldObject) -> Iterator[WorldObject]:
         """Yield every object below `owner`, each before what it holds."""
-        for child in self.children(owner):
+        for child in self.child_objects(owner):
             yield child
-            yield from self.descendants(child)
+            yield from self.descendant_objects(child)
 
-    def collection(self, owner: WorldObject, plural: str) -> list[WorldObject] | None:
+    def find_collection(self, owner: WorldObject, plural: str) -> list[WorldObject] | None:
         """Return the objects of `owner` under `plural`; None where it has no such collection."""
         parts = owner.data.get(plural) or text_parts(owner.data, plural)
         if parts is not None and "@text" in owner.data:
-            return [self._part(owner, plural, parts, index) for index in range(len(parts))]
+            return [self._text_part(owner, plural, parts, index) for index in range(len(parts))]
         if isinstance(owner.data.get(plural), list):
-            return list(self.held(owner, plural))
+            return list(self.list_items(owner, plural))
         term = element_class(self.tables, owner.term, plural)
         if term is None:
             return None
-        near = [node for node in self.listed(owner) if self.tables.descends(node.term, term)]
+        near = [
+            node for node in self.all_list_items(owner) if self.tables.descends(node.term, term)
+        ]
         if near:
             return near
-        below = [node for node in self._below(owner) if self.tables.descends(node.term, term)]
+        below = [
+            node for node in self._indirect_objects(owner) if self.tables.descends(node.term, term)
+        ]
         listed = [node for node in below if node.home is not None]
         if owner.chain:
             return listed or below
         # From the application an object is named by its id alone.
         first = ChainStep("p", plural)
-        known = ((node, self.id_of(node.data, node.term)) for node in listed or below)
+        known = ((node, self.object_id(node.data, node.term)) for node in listed or below)
         return [
             node if ident is None else replace(node, chain=(first, ChainStep("id", ident)))
             for node, ident in known
         ]
 
-    def _below(self, owner: WorldObject) -> Iterator[WorldObject]:
+    def _indirect_objects(self, owner: WorldObject) -> Iterator[WorldObject]:
         """Yield what belongs to `owner` by way of others.
 
         That is everything for the application, and an account's notes through its folders, but for
         a folder nothing of the folders in it.
         """
         if not owner.chain:
-            yield from self.descendants(owner)
+            yield from self.descendant_objects(owner)
             return
         own = {name for name, _ in self.tables.lineage(owner.term)}
-        for child in self.children(owner):
+        for child in self.child_objects(owner):
             if own.isdisjoint(name for name, _ in self.tables.lineage(child.term)):
                 yield child
-                yield from self.descendants(child)
+                yield from self.descendant_objects(child)
 
-    def _part(self, owner: WorldObject, plural: str, parts: list[Data], index: int) -> WorldObject:
-        def attach() -> None:
+    def _text_part(
+        self, owner: WorldObject, plural: str, parts: list[Data], index: int
+    ) -> WorldObject:
+        def attach_part() -> None:
             owner.attach()
             owner.data[plural] = parts
 
         term = element_class(self.tables, None, plural) or "text"
         chain = (*owner.chain, ChainStep("p", plural), ChainStep("i", index))
-        return WorldObject(parts[index], term, chain, owner, Home(owner, plural, parts), attach)
+        return WorldObject(
+            parts[index], term, chain, owner, ContainingList(owner, plural, parts), attach_part
+        )
 
-    def by_path(self, path: str) -> WorldObject | None:
+    def object_by_path(self, path: str) -> WorldObject | None:
         """Return the object at a POSIX path below `startupDisk`, walking by name."""
         disk = self.data.get("startupDisk")
         if not isinstance(disk, dict) or is_mark(disk):
             return None
         node = self.property_object(self.root, "startupDisk")
         for part in filter(None, path.split("/")):
-            found = next((c for c in self.children(node) if self.name_of(c.data) == part), None)
+            found = next(
+                (c for c in self.child_objects(node) if self.object_name(c.data) == part), None
+            )
             if found is None:
                 return None
             node = found

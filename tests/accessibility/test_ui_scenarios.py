@@ -14,8 +14,8 @@ import ui_stack as stack
 
 from iac_accessibility.tools import TOOLS
 from iac_scenario.cli import main
-from iac_scenario.modes import calls_of
-from iac_scenario.reader import load
+from iac_scenario.modes import scenario_calls
+from iac_scenario.reader import load_scenario
 
 pytestmark = pytest.mark.process
 
@@ -48,5 +48,5 @@ def test_a_scenario_passes(
 
 
 def test_every_tool_has_a_scenario() -> None:
-    called = {call.tool for path in FILES for call in calls_of(load(path).scenario)}
+    called = {call.tool for path in FILES for call in scenario_calls(load_scenario(path).scenario)}
     assert {tool.name for tool in TOOLS} <= called

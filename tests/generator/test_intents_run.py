@@ -103,7 +103,7 @@ def installed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = root / "iac-shortcuts"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m iac_simulator.shortcuts "$@"\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    apps = shortcuts.world(module_tables(load_module(root / "tools", "diary_intents")))
+    apps = shortcuts.intent_actions(module_tables(load_module(root / "tools", "diary_intents")))
     apps[f"{APP}.GetStreakIntent"]["answer"] = 12
     Mac(root / "shortcuts.json", {"apps": apps, "answers": "always"})
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -276,7 +276,7 @@ def add(folder: Path, mac: Mac) -> dict[str, Any]:
 
 def here(state: dict[str, Any], argv: Sequence[str]) -> Completed:
     try:
-        return Completed(shortcuts.command(argv[1:], state).encode(), b"", 0)
+        return Completed(shortcuts.run_shortcuts_command(argv[1:], state).encode(), b"", 0)
     except shortcuts.DismissedError:
         waited = state.get("patience", 1) > 0 and state.get("answers") != "no"
         return Completed(b"", b"", -9 if waited else 0, timed_out=waited)
@@ -370,7 +370,7 @@ def test_every_shortcut_of_the_real_files_runs(corpus: Path, tmp_path: Path) -> 
         for event, workflow in read_wrappers(tmp_path, key)[1].items():
             spec = events[event]
             state = {
-                "apps": shortcuts.world(tables),
+                "apps": shortcuts.intent_actions(tables),
                 "answers": "once",
                 "shortcuts": {UUID: {"name": "IAC t", "workflow": workflow}},
             }

@@ -20,8 +20,8 @@ from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator import Simulator
-from iac_simulator.host import Buffers, Outside
-from iac_simulator.scenario import scenario_of
+from iac_simulator.host import BufferStreams, HostEnvironment
+from iac_simulator.scenario import parse_scenario
 
 TOOLS: Final = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE: Final = Catalogue([TOOLS])
@@ -149,7 +149,7 @@ def seen_and_told(case: MovingCase) -> tuple[Sequence[dict[str, Any]], list[dict
         {"nth": nth, "times": 1, "shift": case.listed.place, "how": how}
         for nth, how in case.moves.items()
     ]
-    simulator = Simulator([tables], {tables.key: world}, faults=scenario_of({"fault": faults}))
+    simulator = Simulator([tables], {tables.key: world}, faults=parse_scenario({"fault": faults}))
     seen: list[dict[str, Any]] = []
 
     def look() -> None:
@@ -164,8 +164,10 @@ def seen_and_told(case: MovingCase) -> tuple[Sequence[dict[str, Any]], list[dict
         look()
 
     def runner(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
-        streams = Buffers(BytesIO(stdin))
-        status = simulator.run(argv[1:], Outside(streams, lambda _: None, lambda: None), turn)
+        streams = BufferStreams(BytesIO(stdin))
+        status = simulator.run(
+            argv[1:], HostEnvironment(streams, lambda _: None, lambda: None), turn
+        )
         return Completed(bytes(streams.written[1]), bytes(streams.written[2]), status, False)
 
     look()

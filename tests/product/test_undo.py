@@ -16,7 +16,7 @@ from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator import Simulator
-from iac_simulator.plausible import plausible_world
+from iac_simulator.plausible import default_world
 from iac_simulator.state import difference
 
 pytestmark = pytest.mark.uncounted
@@ -114,7 +114,7 @@ def test_an_undo_gives_the_world_before_or_changes_nothing(write: Write, meddled
 @cache
 def pristine(app: str) -> Any:
     """Return the world of an app that nothing was done to; one made anew is equal to it."""
-    return plausible_world(CATALOGUE.tables(CATALOGUE.apps[app]))
+    return default_world(CATALOGUE.tables(CATALOGUE.apps[app]))
 
 
 def check(write: Write, *, meddled: bool) -> str:

@@ -8,8 +8,8 @@ import pytest
 import warm
 from scenario_helpers import Run
 
-from iac_scenario.modes import calls_of
-from iac_scenario.reader import load
+from iac_scenario.modes import scenario_calls
+from iac_scenario.reader import load_scenario
 
 pytestmark = pytest.mark.process
 
@@ -51,7 +51,9 @@ def test_without_the_server_its_expectations_fail_and_the_run_goes_on(run: Run, 
 
 def test_every_app_and_every_type_of_error_has_a_scenario() -> None:
     catalogue = json.loads((ROOT / "generated" / "iac_tools" / "catalogue.json").read_text())
-    called = " ".join(call.tool for path in FILES for call in calls_of(load(path).scenario))
+    called = " ".join(
+        call.tool for path in FILES for call in scenario_calls(load_scenario(path).scenario)
+    )
     assert [app for app in catalogue["apps"] if f"{app}_" not in called] == []
     text = "".join(path.read_text() for path in FILES)
     page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")

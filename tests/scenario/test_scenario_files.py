@@ -9,7 +9,7 @@ from scenario_helpers import Make, Run
 
 from iac_scenario.errors import ScenarioError
 from iac_scenario.model import PromptPattern
-from iac_scenario.reader import load
+from iac_scenario.reader import load_scenario
 
 FULL = """\
 name = "full"
@@ -64,7 +64,7 @@ auto_approve = true
 
 
 def test_a_file_of_claudeless_loads_and_says_what_changes_nothing(make: Make) -> None:
-    loaded = load(make(FULL))
+    loaded = load_scenario(make(FULL))
     scenario = loaded.scenario
     assert scenario.identity.session_id == "550e8400-e29b-41d4-a716-446655440000"
     assert scenario.rules[1].pattern == PromptPattern("regex", "(?i)fix.*bug")
@@ -83,7 +83,7 @@ def test_a_file_of_claudeless_loads_and_says_what_changes_nothing(make: Make) ->
 def test_json_says_the_same_as_toml(make: Make) -> None:
     document = {"responses": [{"pattern": {"type": "any"}, "response": "x"}]}
     path = make(json.dumps(document), "case.json")
-    assert load(path).scenario.rules[0].reply.text == "x"
+    assert load_scenario(path).scenario.rules[0].reply.text == "x"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_file_that_is_not_there(tmp_path: Path, run: Run) -> None:
 
 def test_all_problems_are_said_at_once(make: Make) -> None:
     with pytest.raises(ScenarioError) as caught:
-        load(make("naame = 1\nsed = 2\nprompts = 3"))
+        load_scenario(make("naame = 1\nsed = 2\nprompts = 3"))
     assert [problem.line for problem in caught.value.problems] == [1, 2, 3]
 
 
@@ -181,7 +181,7 @@ def test_included_files_stand_for_their_content(make: Make, tmp_path: Path) -> N
         result = {{ "$file" = "parts/input.json" }}
         """
     )
-    default = load(path).scenario.default
+    default = load_scenario(path).scenario.default
     assert default is not None
     assert default.calls[0].input == {"content": "Plan\n", "all": ["else"]}
     assert default.calls[0].result == {"a": [1]}

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from iac_scenario.bash import BashResult, BashSession
-from iac_scenario.command_line import UnclearLineError, seen_in
+from iac_scenario.command_line import UnclearLineError, parse_commands
 from iac_scenario.sandbox import Sandbox
 
 FILES = {
@@ -97,7 +97,7 @@ def test_bash_runs_no_command_that_the_rules_do_not_see(
     tmp_path_factory: pytest.TempPathFactory, line: str
 ) -> None:
     try:
-        seen = {seen.words[0].text for seen in seen_in(line)}
+        seen = {seen.words[0].text for seen in parse_commands(line)}
     except UnclearLineError:
         return
     top = tmp_path_factory.mktemp("line")

@@ -12,9 +12,9 @@ import pytest
 from scenario_helpers import Make, Run
 
 from iac_scenario.events import Event
-from iac_scenario.model_server import serving
-from iac_scenario.output import missed
-from iac_scenario.reader import load
+from iac_scenario.model_server import serve_model
+from iac_scenario.output import failure_lines
+from iac_scenario.reader import load_scenario
 
 SCENARIO = Path(__file__).parent / "agents" / "agents.toml"
 
@@ -55,14 +55,14 @@ class Served(NamedTuple):
 @pytest.fixture
 def served() -> Iterator[Served]:
     events: list[Event] = []
-    with serving(load(SCENARIO).scenario, events.append) as url:
+    with serve_model(load_scenario(SCENARIO).scenario, events.append) as url:
         yield Served(int(url.rpartition(":")[2]), events)
 
 
 @pytest.fixture
 def failing(make: Make) -> Iterator[Served]:
     events: list[Event] = []
-    with serving(load(make(FAILURES)).scenario, events.append) as url:
+    with serve_model(load_scenario(make(FAILURES)).scenario, events.append) as url:
         yield Served(int(url.rpartition(":")[2]), events)
 
 
@@ -103,7 +103,7 @@ def test_each_form_calls_and_judges_the_result(served: Served, path: str, result
     status, text, _ = served.ask(path, FORMS[path])
     assert (status, '"through"' in text.replace('\\"', '"')) == (200, True), text
     status, text, _ = served.ask(path, follow(path, json.loads(text), result))
-    report = [line for event in served.events for line in missed(event)]
+    report = [line for event in served.events for line in failure_lines(event)]
     assert (status, bool(report)) == (200, result == "astray"), report
     assert ("It said through." in text) == (result == "through")
 

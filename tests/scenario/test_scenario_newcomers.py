@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from scenario_helpers import Make, Run
 
-from iac_scenario.first import sample, server_of
+from iac_scenario.first import parse_server, sample_value
 
 PROGRAM = Path(__file__).with_name("server_program.py")
 FAILS = """
@@ -58,7 +58,7 @@ def test_a_first_scenario_calls_what_the_server_lists(
     ],
 )
 def test_a_server_is_named_as_people_call_it(words: str, name: str) -> None:
-    assert server_of(words.split())[0] == name
+    assert parse_server(words.split())[0] == name
 
 
 SCHEMA = st.recursive(
@@ -80,7 +80,7 @@ SCHEMA = st.recursive(
 
 @given(SCHEMA)
 def test_sampled_arguments_fit(schema: dict[str, object]) -> None:
-    assert list(Draft202012Validator(schema).iter_errors(sample(schema))) == []
+    assert list(Draft202012Validator(schema).iter_errors(sample_value(schema))) == []
 
 
 def test_a_report_shows_each_conversation(

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario.command_line import UnclearLineError, only_reads, seen_in
+from iac_scenario.command_line import UnclearLineError, is_read_only_line, parse_commands
 from iac_scenario.model import PermissionRules
-from iac_scenario.permissions import PermissionRequest, decide, rule_fault
-from iac_scenario.sandbox import Parts, parts_of
+from iac_scenario.permissions import PermissionRequest, decide_permission, rule_fault
+from iac_scenario.sandbox import Parts, path_parts
 
 
 def place(path: str) -> Parts:
-    return parts_of(path, ("/sandbox", "/home/me/project"))
+    return path_parts(path, ("/sandbox", "/home/me/project"))
 
 
 def request(tool: str, value: str = "", *, reads: bool = False) -> PermissionRequest:
@@ -78,7 +78,7 @@ def request(tool: str, value: str = "", *, reads: bool = False) -> PermissionReq
 )
 def test_a_rule_allows_what_it_names(rule: str, tool: str, value: str, expected: bool) -> None:
     permissions = PermissionRules(mode="default", allow=(rule,))
-    verdict = decide(request(tool, value), permissions).verdict
+    verdict = decide_permission(request(tool, value), permissions).verdict
     assert verdict == ("allow" if expected else "ask")
 
 
@@ -109,7 +109,7 @@ def test_a_rule_allows_what_it_names(rule: str, tool: str, value: str, expected:
     ],
 )
 def test_a_rule_denies_in_doubt(rule: str, tool: str, value: str) -> None:
-    assert decide(request(tool, value), PermissionRules(deny=(rule,))).verdict == "deny"
+    assert decide_permission(request(tool, value), PermissionRules(deny=(rule,))).verdict == "deny"
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,16 @@ def test_a_rule_denies_in_doubt(rule: str, tool: str, value: str) -> None:
     ["$X b", "eval $(echo cm0gYg== | base64 -d)", "r\\\nm b", "`cat x`", "a=r; ${a}m b", "echo '"],
 )
 def test_a_line_that_cannot_be_read_is_asked_about_where_a_rule_may_mean_it(line: str) -> None:
-    asked = decide(request("Bash", line), PermissionRules(allow=("Bash",), deny=("Bash(rm *)",)))
+    asked = decide_permission(
+        request("Bash", line), PermissionRules(allow=("Bash",), deny=("Bash(rm *)",))
+    )
     assert asked.verdict == "ask"
     assert asked.reason.startswith("the rule Bash(rm *) may apply to it: ")
     unasked = PermissionRules(mode="dont-ask", allow=("Bash",), ask=("Bash(rm *)",))
-    assert decide(request("Bash", line), unasked).verdict == "deny"
-    assert decide(request("Bash", line), PermissionRules(deny=("Read",))).verdict == "allow"
+    assert decide_permission(request("Bash", line), unasked).verdict == "deny"
+    assert (
+        decide_permission(request("Bash", line), PermissionRules(deny=("Read",))).verdict == "allow"
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,16 +145,18 @@ def test_a_line_that_cannot_be_read_is_asked_about_where_a_rule_may_mean_it(line
     ],
 )  # fmt: skip
 def test_what_only_reads(line: str, expected: bool) -> None:
-    assert only_reads(line) is expected
+    assert is_read_only_line(line) is expected
 
 
 @given(st.text("abrmls -&|;$`'\"\\\n()<>", max_size=25))
 def test_no_line_that_runs_a_denied_command_slips_through(line: str) -> None:
     try:
-        names = {seen.words[0].text for seen in seen_in(line)}
+        names = {seen.words[0].text for seen in parse_commands(line)}
     except UnclearLineError:
         names = set()
-    verdict = decide(request("Bash", line or " "), PermissionRules(deny=("Bash(rm *)",))).verdict
+    verdict = decide_permission(
+        request("Bash", line or " "), PermissionRules(deny=("Bash(rm *)",))
+    ).verdict
     if "rm" in names:
         assert verdict == "deny"
 
@@ -169,7 +175,7 @@ def test_no_line_that_runs_a_denied_command_slips_through(line: str) -> None:
 def test_a_mode_says_what_no_rule_says(mode: str | None, verdicts: str) -> None:
     permissions = PermissionRules(mode=mode)  # type: ignore[arg-type]
     calls = (request("Read", "a", reads=True), request("Write", "a"), request("Bash", "make"))
-    assert [decide(call, permissions).verdict for call in calls] == verdicts.split()
+    assert [decide_permission(call, permissions).verdict for call in calls] == verdicts.split()
 
 
 DOCUMENTED = [
@@ -236,7 +242,7 @@ def test_rules_hold_as_they_are_documented(
     asked = request(tool, value)
     if tool in ("Grep", "Glob"):
         asked = PermissionRequest(tool, {"path": value}, True, place)
-    assert decide(asked, permissions).verdict == expected
+    assert decide_permission(asked, permissions).verdict == expected
 
 
 @pytest.mark.parametrize(
@@ -251,7 +257,10 @@ def test_rules_hold_as_they_are_documented(
     ],
 )
 def test_accepted_edits_are_file_commands_too(line: str, expected: str) -> None:
-    assert decide(request("Bash", line), PermissionRules(mode="accept-edits")).verdict == expected
+    assert (
+        decide_permission(request("Bash", line), PermissionRules(mode="accept-edits")).verdict
+        == expected
+    )
 
 
 @pytest.mark.usefixtures("confinement")
@@ -283,13 +292,14 @@ def test_deny_wins_over_ask_and_ask_over_allow() -> None:
     rules = {"allow": ("Bash",), "ask": ("Bash(git *)",), "deny": ("Bash(git push *)",)}
     permissions = PermissionRules(mode="bypass-permissions", **rules)  # type: ignore[arg-type]
     said = [
-        decide(request("Bash", line), permissions).verdict for line in ("ls", "git a", "git push b")
+        decide_permission(request("Bash", line), permissions).verdict
+        for line in ("ls", "git a", "git push b")
     ]
     assert said == ["allow", "ask", "deny"]
     plan = PermissionRules(mode="plan", allow=("Bash",))
-    assert decide(request("Bash", "make"), plan).verdict == "deny"
+    assert decide_permission(request("Bash", "make"), plan).verdict == "deny"
     asked = PermissionRules(mode="dont-ask", ask=("Bash",))
-    assert decide(request("Bash", "make"), asked).verdict == "deny"
+    assert decide_permission(request("Bash", "make"), asked).verdict == "deny"
 
 
 def test_rules_that_are_none() -> None:

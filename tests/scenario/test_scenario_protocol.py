@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from scenario_helpers import Make, Run
 
-from iac_scenario.contract import changes
-from iac_scenario.likeness import general, like
+from iac_scenario.contract import contract_changes
+from iac_scenario.likeness import generalize_value, matches_placeholders
 
 PROGRAM = str(Path(__file__).with_name("server_program.py"))
 
@@ -122,13 +122,13 @@ def test_a_mistake_has_its_line(make: Make, run: Run, field: str, said: str) -> 
 
 def test_a_placeholder_is_what_changes_or_itself() -> None:
     text = "at 2026-01-02T03:04:05Z in /tmp/x/y.txt 550e8400-e29b-41d4-a716-446655440000 12 ms"
-    made = general(text)
+    made = generalize_value(text)
     assert made == "at <timestamp> in <path> <uuid> <number> ms"
-    assert like(made, text)
-    assert like(made, made)
-    assert not like(made, text.replace("in", "out"))
-    assert like({"n": "<number>", "x": [1]}, {"n": 3, "x": [1.0]})
-    assert not like({"n": True}, {"n": 1})
+    assert matches_placeholders(made, text)
+    assert matches_placeholders(made, made)
+    assert not matches_placeholders(made, text.replace("in", "out"))
+    assert matches_placeholders({"n": "<number>", "x": [1]}, {"n": 3, "x": [1.0]})
+    assert not matches_placeholders({"n": True}, {"n": 1})
 
 
 TOOL = {
@@ -171,14 +171,14 @@ def test_a_change_is_told_in_words(path: str, value: object, said: str) -> None:
     for key in way:
         at = at[key]
     at[last] = value
-    (change,) = changes({"s": {"tools": {"t": TOOL}}}, {"s": {"tools": {"t": changed}}})
+    (change,) = contract_changes({"s": {"tools": {"t": TOOL}}}, {"s": {"tools": {"t": changed}}})
     assert str(change).startswith(said)
 
 
 def test_what_callers_get_may_narrow_and_not_widen() -> None:
     def found(before: object, after: object) -> list[bool]:
         sides = ({"s": {"tools": {"t": {"outputSchema": side}}}} for side in (before, after))
-        return [change.breaks for change in changes(*sides)]
+        return [change.breaks for change in contract_changes(*sides)]
 
     one, two = ({"properties": {"a": {"type": kind}}} for kind in ("string", ["string", "null"]))
     assert (found(one, two), found(two, one)) == ([True], [False])

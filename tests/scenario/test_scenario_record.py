@@ -10,7 +10,7 @@ import pytest
 from scenario_helpers import Run
 
 from iac_base.secrets import REDACTED, secrets_of, without_secrets
-from iac_scenario.recording import document, recorded
+from iac_scenario.recording import recorded_calls, scenario_document
 
 PROGRAM = str(Path(__file__).with_name("server_program.py"))
 TOKEN = "ghp_" + "a1" * 18
@@ -141,7 +141,7 @@ def test_a_call_without_an_answer_is_left_out() -> None:
         {"at": 3, "from": "server", "message": {"id": 2, "error": {"code": -1, "message": "no"}}},
         {"at": 4, "from": "server", "message": [1]},
     ]
-    calls = recorded("s", entries)
+    calls = recorded_calls("s", entries)
     assert [(call.at, call.text) for call in calls] == [(2, "MCP error -1: no")]
-    made = document("n", calls, {}, ())
+    made = scenario_document("n", calls, {}, ())
     assert made["responses"][0]["response"]["tool_calls"][0]["error"] == "MCP error -1: no"

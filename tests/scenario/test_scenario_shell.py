@@ -357,10 +357,10 @@ def test_without_confinement_the_tool_is_refused_and_the_run_goes_on(
     make: Make, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = scenario(make, "echo hi")
-    bash_module._bubblewrap.cache_clear()
+    bash_module._find_bubblewrap.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     ran = run("run", path, "-p", "x")
-    bash_module._bubblewrap.cache_clear()
+    bash_module._find_bubblewrap.cache_clear()
     assert ran.out.startswith("Error: Bash, Grep and Glob need bubblewrap (bwrap)")
     assert "Install it, or give the call a `result`" in ran.out
     assert len(ran.out.splitlines()) == 1
@@ -369,7 +369,7 @@ def test_without_confinement_the_tool_is_refused_and_the_run_goes_on(
     )
     (tmp_path / "bwrap").chmod(0o755)
     ran = run("run", path, "-p", "x")
-    bash_module._bubblewrap.cache_clear()
+    bash_module._find_bubblewrap.cache_clear()
     assert ran.out.startswith("Error: Bash cannot run in a sandbox here: bwrap: No permissions.")
     assert run("run", path, "-p", "x", "--unconfined").out.startswith(
         "Error: bash cannot be started"

@@ -180,8 +180,8 @@ class Exchanged(Sandbox):
 
     looks = 1
 
-    def kind(self, parts: Parts) -> str:
-        found = super().kind(parts)
+    def entry_kind(self, parts: Parts) -> str:
+        found = super().entry_kind(parts)
         self.looks -= 1
         if not self.looks:
             folder = Path(self.root, "folder")
@@ -224,10 +224,10 @@ def test_grep_without_a_sandbox_finds_not_nothing_but_says_so(
     refusing.write_text("#!/bin/sh\necho 'bwrap: No permissions' >&2; exit 1\n")
     refusing.chmod(0o755)
     monkeypatch.setenv("PATH", f"{refusing.parent}{os.pathsep}{os.environ['PATH']}")
-    bash_module._bubblewrap.cache_clear()
+    bash_module._find_bubblewrap.cache_clear()
     call = '[[default_response.tool_calls]]\ntool = "Grep"\ninput.pattern = "Notes"\n'
     ran = run("run", make(FILES + call), "-p", "x")
-    bash_module._bubblewrap.cache_clear()
+    bash_module._find_bubblewrap.cache_clear()
     assert ran.out == "Error: bwrap: No permissions\n"
 
 

@@ -19,7 +19,7 @@ def engine(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     if name == "jsc":
         try:
-            engine_jsc.library()
+            engine_jsc.load_library()
         except MissingEngineError as missing:
             pytest.skip(str(missing))
     return name

@@ -19,7 +19,7 @@ def on(engine: str) -> Script:
 @pytest.fixture
 def core() -> Script:
     try:
-        engine_jsc.library()
+        engine_jsc.load_library()
     except MissingEngineError as missing:
         pytest.skip(str(missing))
     return Script(Simulator([DIARY], {"diary": WORLD}, engine="jsc"))
@@ -45,11 +45,11 @@ def test_a_missing_library_gives_one_line_with_the_way_out(
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(engine_jsc, "_SONAMES", ("libnone.so",))
     monkeypatch.setattr(engine_jsc, "_FRAMEWORK", "/none")
-    engine_jsc.library.cache_clear()
+    engine_jsc.load_library.cache_clear()
     try:
         done = Script(Simulator([], engine="jsc")).run("1")
     finally:
-        engine_jsc.library.cache_clear()
+        engine_jsc.load_library.cache_clear()
     assert (done.stdout, done.status) == (b"", 1)
     [line] = done.stderr.decode().splitlines()
     assert line.startswith("osascript: The engine jsc is not installed: ")
@@ -119,7 +119,7 @@ def test_an_error_of_the_host_ends_the_script(on: Script, monkeypatch: pytest.Mo
     def fails(*_: object) -> object:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("iac_simulator.dispatcher.Dispatcher.answer", fails)
+    monkeypatch.setattr("iac_simulator.dispatcher.Dispatcher.answer_request", fails)
     run: Callable[[str], object] = on.run
     with pytest.raises(RuntimeError, match="broken"):
         run(D + "try { d.name() } catch (e) {} 1")

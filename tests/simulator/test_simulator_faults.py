@@ -11,14 +11,14 @@ from programs import jar, started
 from simulated_diary import DIARY, WORLD, Script
 
 from iac_simulator import Simulator, StateError, read_scenario
-from iac_simulator.scenario import scenario_of
+from iac_simulator.scenario import parse_scenario
 
 D = 'const d = Application("Diary"); '
 TRY = "const n = f => { try { return f() } catch (e) { return e.errorNumber } }; "
 
 
 def script(*faults: dict[str, Any], **machine: Any) -> Script:
-    scenario = scenario_of({"fault": list(faults), **machine})
+    scenario = parse_scenario({"fault": list(faults), **machine})
     return Script(Simulator([DIARY], {"diary": WORLD}, faults=scenario))
 
 
@@ -100,7 +100,7 @@ def test_the_process_ends_as_it_is_told() -> None:
 )
 def test_a_wrong_scenario_gives_one_line(data: Any, said: str) -> None:
     with pytest.raises(StateError) as caught:
-        scenario_of(data)
+        parse_scenario(data)
     assert str(caught.value).startswith(said)
 
 

@@ -13,7 +13,7 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
-from iac_simulator.scenario import scenario_of
+from iac_simulator.scenario import parse_scenario
 
 ADDITIONS = "const s = Application.currentApplication(); s.includeStandardAdditions = true; "
 TRY = "const n = f => { try { return f() } catch (e) { return e.errorNumber } }; "
@@ -35,7 +35,7 @@ class Patient(Script):
 
 
 def script(*keys: str, state: Any = None, **machine: Any) -> Script:
-    scenario = scenario_of(machine)
+    scenario = parse_scenario(machine)
     return Patient(Simulator([tables(key) for key in keys], state, faults=scenario))
 
 

@@ -62,7 +62,7 @@ def test_old_systems_name_the_place(source: str, line: str, engine: str) -> None
 @pytest.mark.parametrize("language", errors.LANGUAGES[1:])
 def test_another_language_changes_every_text_and_no_number(language: str) -> None:
     english, other = (
-        {n: errors.text_of(n, "Diary", said) for n in [*range(-11000, 1003), -25211]}
+        {n: errors.error_message(n, "Diary", said) for n in [*range(-11000, 1003), -25211]}
         for said in ("en", language)
     )
     assert [n for n in english if english[n] == other[n]] == []
@@ -128,5 +128,5 @@ def test_a_number_is_of_its_type_in_every_language(language: str, numbers: list[
 def test_the_words_are_those_of_the_language() -> None:
     """Each table says of each common number something of its own."""
     for number in (-43, -128, -600, -609, -1700, -1708, -1712, -1719, -1728, -1743, -10000):
-        said = {errors.text_of(number, "Mail", language) for language in errors.LANGUAGES}
+        said = {errors.error_message(number, "Mail", language) for language in errors.LANGUAGES}
         assert len(said) == len(errors.LANGUAGES), said

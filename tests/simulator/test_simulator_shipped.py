@@ -11,7 +11,7 @@ from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 from iac_simulator import Simulator
-from iac_simulator.follow import refer
+from iac_simulator.follow import resolve_reference
 from iac_simulator.names import property_named
 from iac_simulator.simulator import demo_state
 from iac_simulator.typed_values import check_value
@@ -31,7 +31,7 @@ def demo(shipped: list[Tables]) -> Script:
 
 def objects(world: AppWorld) -> Iterator[WorldObject]:
     yield world.root
-    yield from world.descendants(world.root)
+    yield from world.descendant_objects(world.root)
 
 
 def test_every_committed_app_has_a_world(shipped: list[Tables]) -> None:
@@ -51,7 +51,7 @@ def test_references_resolve_and_values_fit(shipped: list[Tables], key: str) -> N
                 for v in (value if isinstance(value, list) else [value])
                 if is_mark(v) and "ref" in v
             ]
-            assert [v for v in refs if refer(world, v["ref"]) is None] == []
+            assert [v for v in refs if resolve_reference(world, v["ref"]) is None] == []
             holds_objects = isinstance(value, list) and any(isinstance(v, dict) for v in value)
             if (
                 prop is not None

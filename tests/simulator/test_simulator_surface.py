@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simulated_diary import DIARY, Script
 
 from iac_simulator import Simulator
-from iac_simulator.values import ChainStep, notation, parse
+from iac_simulator.values import ChainStep, format_chain, parse_chain
 
 D = 'const d = Application("Diary"); '
 
@@ -365,7 +365,7 @@ steps = (
 @given(st.lists(steps, max_size=6))
 def test_a_reference_survives_its_text(chain: list[ChainStep]) -> None:
     whole = (ChainStep("p", "things"), *chain)
-    assert parse(notation(whole)) == whole
+    assert parse_chain(format_chain(whole)) == whole
 
 
 def test_dates_and_paths_go_both_ways(script: Script) -> None:
