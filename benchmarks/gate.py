@@ -27,7 +27,7 @@ TOOLS: Final = Path(__file__).parent.parent / "generated" / "iac_tools"
 READ: Final = Call("notes_list", {"element": "note", "limit": 5})
 WRITE: Final = Call("notes_make_note", {"name": "Milk", "body": "Two bottles"})
 READ_SPINS: Final = 2.5
-WRITE_SPINS: Final = 6.8
+WRITE_SPINS: Final = 9.2
 
 
 def replay_answers(executor: Executor) -> None:

@@ -38,7 +38,7 @@ HANDSHAKE: Final = {"protocolVersion": "2025-11-25", "capabilities": {}, "client
 
 BARE_RATIO: Final = 2.5
 SDK_RATIO: Final = 0.15
-FIRST_CALL: Final = {"mail_count": 15.0, "read_tool": 15.0, "list_apps": 15.0, "find_tools": 22.0}
+FIRST_CALL: Final = {"mail_count": 17.0, "read_tool": 17.0, "list_apps": 15.0, "find_tools": 28.0}
 RESIDENT: Final = 45.0
 OVER_SDK: Final = 0.5
 
