@@ -158,7 +158,8 @@ def bench(session: nox.Session) -> None:
         session.run("python", "benchmarks/build.py", *session.posargs)
         names += ["audit", "applescript", "intents"]
     for name in names:
-        session.run("python", f"benchmarks/{name}.py")
+        runs = ["5"] if name == "serve" and session.posargs == ["bounds"] else []
+        session.run("python", f"benchmarks/{name}.py", *runs)
 
 
 @nox.session
