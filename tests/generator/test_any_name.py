@@ -120,7 +120,7 @@ def call_all(files: Mapping[str, str], folder: Path, patch: pytest.MonkeyPatch) 
 @pytest.fixture(autouse=True)
 def unformatted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out black, which takes half of the time and changes no name."""
-    monkeypatch.setattr(render, "_black", lambda text: text)
+    monkeypatch.setattr(render, "_format_with_black", lambda text: text)
 
 
 @pytest.mark.parametrize("number", range(CHUNKS))
