@@ -116,9 +116,9 @@ def _stand_in(operation: Operation, uuid: str, context: ToolContext) -> RunInTur
     workflow = read_wrappers(app.folder, app.key)[1][operation.spec.event]
     # The simulator stands above: it is reached by its name.
     simulator = import_module("iac_simulator.shortcuts")
-    held: RunInTurns = simulator.in_process(
+    held: RunInTurns = simulator.process_runner(
         {
-            "apps": simulator.world(operation.tables),
+            "apps": simulator.intent_actions(operation.tables),
             "answers": "always",
             "shortcuts": {uuid: {"name": title_of(operation.name), "workflow": workflow}},
         }
